@@ -50,7 +50,10 @@ _FORMS = (
     ("may_choose", "may_grow"),
     ("may_choose", "may_fork", "may_grow"),
 )
-"""The forms in which a program is traced, one after the other while it is refused: see ``specialise``."""
+"""The forms in which a program is traced, one after the other while it is refused: see ``specialise``.
+
+Forms are left out in which it would be refused for the same reason: see ``next_form``.
+"""
 
 CAPACITY = 64
 """The capacity of a list that a loop makes longer, at first; a program whose list is full is compiled with a larger one."""
@@ -243,7 +246,8 @@ def _specialised(
     why: dict[int, str] = {}
     fixed = {i for i, x in enumerate(scan((args, kwargs))[0]) if type(x) is np.ndarray and not x.flags.writeable}
     read_only: set[int] = set()  # of these, what is written to
-    refusals: list[BadInput] = []
+    refusals: dict[tuple[str, ...], BadInput] = {}
+    form: tuple[str, ...] = ()
     options = {
         "level": level,
         "is_strong": is_strong,
@@ -256,7 +260,7 @@ def _specialised(
     while True:
         try:
             forms = {
-                **dict.fromkeys(_FORMS[len(refusals)], True),
+                **dict.fromkeys(form, True),
                 "is_numbered": is_numbered,
                 **options,
             }
@@ -268,11 +272,13 @@ def _specialised(
             try:
                 why |= needed(f, args, kwargs, error, static)
             except BadInput as final:
-                refusals.append(final)
-                if len(refusals) == 1 and not error.is_uneven:  # type: ignore[attr-defined]
-                    raise
-                if len(refusals) == len(_FORMS) or not error.is_uneven:  # type: ignore[attr-defined]
-                    raise refusals[1] from refusals[1].__cause__  # forks may stop at what the user would not
+                final.wanted, final.reached = error.wanted, error.reached  # type: ignore[attr-defined]
+                refusals[form] = final
+                following = next_form(refusals)
+                if following is None:
+                    shown = furthest(refusals)
+                    raise shown from shown.__cause__
+                form = following
             static |= why.keys()
             continue
         except Needed:
@@ -310,6 +316,34 @@ def _specialised(
     return Compilation(
         f, *chosen, program, stages, seconds, checks, frozenset(static), frozenset(read_only), why, is_strong, capacity
     )
+
+
+def next_form(refusals: dict[tuple[str, ...], Any]) -> tuple[str, ...] | None:
+    """Return the next form in which a program may be compiled; None if it would be refused in all of them.
+
+    A trace notes which options, of those that it lacked, would have made a difference (``error.wanted``).  With only others
+    added it would be the same again.
+    """
+
+    def is_new(form: tuple[str, ...]) -> bool:
+        lacking = [
+            (set(form).difference(other), error.wanted) for other, error in refusals.items() if set(other) <= set(form)
+        ]
+        return all(more & wanted for more, wanted in lacking)
+
+    return next((form for form in _FORMS[_FORMS.index([*refusals][-1]) + 1 :] if is_new(form)), None)
+
+
+def furthest(refusals: dict[tuple[str, ...], Any]) -> BadInput:
+    """Return the refusal of the form whose trace has come furthest.
+
+    Not of a form that forks, which may stop at what the user would not.  Of those that have come as far, that of the
+    first is shown, but with choices: where there are some, a refusal without them is about values of several kinds.
+    """
+    shown = [error for form, error in refusals.items() if "may_fork" not in form]
+    if ("may_choose",) in refusals:
+        shown.append(shown.pop(0))
+    return max(shown, key=lambda error: error.reached)
 
 
 def compiled_part(function: Function) -> targets.Executable:

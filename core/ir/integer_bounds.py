@@ -24,6 +24,7 @@ from .integer_rules import ALL, ANY, CONDITIONS, ENDS, LINEAR, NEGATIONS, PROOFS
 from .typed import ArrayType, Dim
 
 _DEPTH = 7  # substitutions of one bound for an atom in a proof
+_FORMS = 128  # forms that a proof looks at: each atom has several bounds, so their number could grow with a power of the depth
 _LARGEST = 8  # bounds kept for an atom: proofs stay short
 
 
@@ -71,8 +72,34 @@ class Bounds:
         return max(self.lower(form), low), min(self.upper(form), high)
 
     def lower(self, form: Affine, enough: int | None = None) -> int:
-        """Return a lower bound of the form: the best one found, or the first that reaches ``enough``."""
-        return self._lower(form, enough, _DEPTH)
+        """Return a lower bound of the form: the best one found, or the first that reaches ``enough``.
+
+        Few substitutions are tried first.
+        """
+        best, seen, level = self._least(form), {form}, [form]
+        for _ in range(_DEPTH):
+            following = []
+            for here in level:
+                if enough is not None and best >= enough:
+                    return best
+                for other in self._substituted(here):
+                    if len(seen) < _FORMS and other not in seen:
+                        seen.add(other)
+                        following.append(other)
+                        best = max(best, self._least(other))
+            level = following
+        return best
+
+    def _least(self, form: Affine) -> int:
+        """Return the lower bound of a form that follows from the intervals of its atoms."""
+        return form.constant + sum(k * self._numbers(atom)[0 if k > 0 else 1] for atom, k in form.terms)
+
+    def _substituted(self, form: Affine) -> Iterator[Affine]:
+        """Yield forms that are at most this one, which have a bound in place of an atom."""
+        for atom, k in sorted(form.terms, key=lambda t: -self.order.get(t[0], 0))[:2]:
+            rest = form - Affine(0, frozenset([(atom, k)]))
+            for bound in (self.low if k > 0 else self.high).get(atom, ()):
+                yield rest + bound * k
 
     def upper(self, form: Affine) -> int:
         return -self.lower(form * -1)
@@ -93,25 +120,20 @@ class Bounds:
                 apart += sign * k * self._numbers(atom)[0 if sign * k > 0 else 1]
         return apart >= gap or self.lower(b - a, gap) >= gap
 
-    def _lower(self, form: Affine, enough: int | None, depth: int) -> int:
-        best = form.constant
-        for atom, k in form.terms:
-            best += k * self._numbers(atom)[0 if k > 0 else 1]
-        if not depth or len(form.terms) == 0 or enough is not None and best >= enough:
-            return best
-        for atom, k in sorted(form.terms, key=lambda t: -self.order.get(t[0], 0))[:2]:
-            rest = form - Affine(0, frozenset([(atom, k)]))
-            for bound in (self.low if k > 0 else self.high).get(atom, ()):
-                best = max(best, self._lower(rest + bound * k, enough, depth - 1))
-                if enough is not None and best >= enough:
-                    return best
-        return best
-
     def _numbers(self, atom: Value) -> Interval:
         return self.intervals.get(atom) or limits(atom.type)
 
     def truth(self, condition: Value) -> bool | None:
         """Return True if a condition is proved always to hold, False if never; None if neither is proved."""
+        return self._truth(condition, {})
+
+    def _truth(self, condition: Value, seen: dict[Value, bool | None]) -> bool | None:
+        """Return ``truth``; ``seen`` holds what was found so far: conditions of conditions may be used many times."""
+        if condition not in seen:
+            seen[condition] = self._decided(condition, seen)
+        return seen[condition]
+
+    def _decided(self, condition: Value, seen: dict[Value, bool | None]) -> bool | None:
         if condition.is_constant:
             return bool(np.all(condition.constant)) if np.ndim(condition.constant) == 0 else None
         if condition in self.known:
@@ -120,12 +142,12 @@ class Bounds:
         if op is None:
             return None
         if op.callee in NEGATIONS:
-            inner = self.truth(op.operands[0])
+            inner = self._truth(op.operands[0], seen)
             return None if inner is None else not inner
         if op.callee is typed.overflows:
             return self._overflows(op)
         if op.callee in ALL or op.callee in ANY:
-            found = [self.truth(v) for v in op.operands]
+            found = [self._truth(v, seen) for v in op.operands]
             decisive = op.callee in ANY
             if decisive in found:
                 return decisive
@@ -328,7 +350,7 @@ class Bounds:
 
     def assume(self, condition: Value, holds: bool) -> None:
         """Assume that a condition holds (or does not) until ``undo(mark)``; ``mark`` is ``len(trail)`` before."""
-        if condition.is_constant:
+        if condition.is_constant or self.known.get(condition) is holds:
             return
         self.trail.append((self.known, condition, self.known.get(condition)))
         self.known[condition] = holds

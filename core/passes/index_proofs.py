@@ -142,6 +142,9 @@ class _Walk:
         self.bounds = Bounds()
         self.proofs = Proofs()
         self.made = {result: op for op in walk(function.block) for result in op.results}
+        self.refuted: set[Value] = (
+            set()
+        )  # carried ints whose guesses are wrong: loops inside of others are analysed several times
 
     def block(self, block: Block) -> None:
         for op in block.operations:
@@ -213,7 +216,8 @@ class _Walk:
             self.bounds.undo(mark)
 
         moves = self.guesses(body.parameters, body.results)
-        outside = {p: moves[q] for p, q in zip(test.parameters, body.parameters) if q in moves}
+        pairs = zip(test.parameters, body.parameters)
+        outside = {p: moves[q] for p, q in pairs if q in moves and p not in self.refuted}
         self.inductively(test.parameters, op.operands, body.results, outside, once)
         for result, parameter in zip(op.results, test.parameters):
             if is_int(result.type) and not result.type.shape:
@@ -247,6 +251,7 @@ class _Walk:
         if wrong:
             self.proofs.forget(marks)
             for parameter in wrong:
+                self.refuted.add(parameter)
                 del moves[parameter]
                 self.bounds.forms.pop(parameter, None)
             self.inductively(parameters, initial, results, moves, once)
@@ -255,22 +260,30 @@ class _Walk:
         """Guess the least and the greatest change per iteration of each int that a loop carries."""
         found = {}
         for parameter, result in zip(parameters, results):
-            if is_int(parameter.type) and not parameter.type.shape:
-                steps = self.steps(result, parameter, 0)
+            if is_int(parameter.type) and not parameter.type.shape and parameter not in self.refuted:
+                steps = self.steps(result, parameter, 0, {})
                 if steps is not None:
                     found[parameter] = steps
         return found
 
-    def steps(self, x: Value, parameter: Value, depth: int) -> Interval | None:
-        """The interval of x - parameter if x is the parameter plus constants on every path through branches."""
+    def steps(self, x: Value, parameter: Value, depth: int, seen: dict[Value, Interval | None]) -> Interval | None:
+        """The interval of x - parameter if x is the parameter plus constants on every path through branches.
+
+        ``seen`` holds the intervals found so far: many paths may lead through one value.
+        """
         if x is parameter:
             return 0, 0
+        if x not in seen:
+            seen[x] = self._steps(x, parameter, depth, seen)
+        return seen[x]
+
+    def _steps(self, x: Value, parameter: Value, depth: int, seen: dict[Value, Interval | None]) -> Interval | None:
         op = self.made.get(x)
         if op is None or depth > 20:
             return None
         if op.kind == "if":
             at = op.results.index(x)
-            ways = [self.steps(b.results[at], parameter, depth + 1) for b in op.blocks]
+            ways = [self.steps(b.results[at], parameter, depth + 1, seen) for b in op.blocks]
             if None in ways:
                 return None
             return min(w[0] for w in ways if w), max(w[1] for w in ways if w)
@@ -279,7 +292,7 @@ class _Walk:
             sign = 1 if op.callee is np.add else -1
             if op.callee is np.add and a.is_constant:
                 a, b = b, a
-            inner = self.steps(a, parameter, depth + 1)
+            inner = self.steps(a, parameter, depth + 1, seen)
             if op.callee is typed.cast or inner is None:
                 return inner
             if b.is_constant:

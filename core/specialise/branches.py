@@ -99,8 +99,8 @@ class Branches(Raising):
     """The conditions of the current statement, if its body may fork."""
     forks: int
     """How many more times this trace may fork."""
-    is_uneven: bool
-    """Whether two branches have left objects that cannot be merged into one."""
+    reached: set[ast.stmt | ast.expr]
+    """The statements and calls that have been interpreted, which tell how far this trace has come."""
     numbers: Numbers
 
     @property
@@ -109,6 +109,7 @@ class Branches(Raising):
 
     def go_to(self, node: ast.stmt | ast.expr) -> None:
         """Set the source line of the operations recorded from here on."""
+        self.reached.add(node)
         scope = self.scope
         self.builder.line = Line.of(node.lineno, scope.filename, scope.own_name, scope.caller)
 
@@ -255,15 +256,15 @@ class Branches(Raising):
 
     def uneven(self) -> None:
         """Note that two branches leave objects that cannot be merged; fork if possible."""
-        self.is_uneven = True
-        if self.ways is not None and self.ways.open is not None and self.forks > 0:
+        is_open = self.ways is not None and self.ways.open is not None
+        if is_open and self.allows("may_fork") and self.forks > 0:
             raise Fork(*self.ways.open)
 
     def way_of(self, condition: Value) -> bool | None:
         """Return the branch of a condition that decides the program's structure; None if its body cannot fork here."""
         self.uneven()
         ways = self.ways
-        if ways is None or self.forks <= 0 or self.builder.out is not ways.out:
+        if ways is None or self.builder.out is not ways.out or not self.allows("may_fork") or self.forks <= 0:
             return None
         taken = ways.take(condition)
         if taken is None:

@@ -179,7 +179,7 @@ def _filter(trace: Any, function: Any, iterable: Any) -> Any:
 
 def _collect(kind: Any) -> Any:
     def collect(trace: Any, *args: Any) -> Any:
-        if args and trace.may_grow and has_traced_length(trace, args[0]):
+        if args and has_traced_length(trace, args[0]) and trace.allows("may_grow"):
             found = trace.calls.interpret(collected, args, {})
             return found if kind is list else tuple(found)
         return trace.new(kind(trace.iterate(args[0]))) if args else trace.new(kind())

@@ -52,6 +52,8 @@ _DESCRIPTORS = (
     types.MethodDescriptorType,
     types.WrapperDescriptorType,
 )
+_STANDING_FOR = (SPECIAL, FUNCTIONS, TANGENTS, ADJOINTS, BY_RULE)
+"""What is done in place of interpreting a library's function."""
 _INTERPRETED = (types.FunctionType, types.MethodType, functools.partial, Closure)
 
 
@@ -62,9 +64,9 @@ class Calls:
         self.trace = trace
 
     def eval_Call(self, node: ast.Call) -> Any:
-        if self.trace.may_grow and isinstance(node.func, ast.Attribute):
+        if self.trace.may_choose and isinstance(node.func, ast.Attribute):
             owner, name = self.trace.expressions.expression(node.func.value), node.func.attr
-            if type(owner) is Choice:  # each option has a method of its own
+            if type(owner) is Choice and self.trace.allows("may_grow"):  # each option has a method of its own
                 args, kwargs = self.arguments(node)
                 return distributed(
                     self.trace, owner, lambda o: self.call(self.trace.attribute(o, name), *args, **kwargs)
@@ -296,7 +298,7 @@ class Calls:
                 return started(self.trace, node, scope)
             jump = (
                 self.trace.statements.run(node.body)
-                if self.trace.ways is not None or not self.trace.may_fork
+                if self.trace.ways is not None
                 else self.trace.statements.run_forking(node.body)
             )
         finally:
@@ -369,7 +371,6 @@ class Calls:
             if sequence is None:
                 raise TypeError("iteration over a 0-d array")
             if not isinstance(sequence.length, (int, np.integer)):
-                self.trace.is_uneven = True
                 raise NeedsConcrete(self.trace.value(sequence.length), "the number of iterations")
             return (sequence.item(i) for i in range(int(sequence.length)))
         return self.drawn(iterator_of(self.trace, x))
@@ -390,7 +391,11 @@ def _has_loop(code: types.CodeType) -> bool:
 
 
 def _takes_choices(function: Any) -> bool:
-    """Whether a function is interpreted, so that its arguments may be choices."""
+    """Whether a function is interpreted, so that its arguments may be choices: they are distributed inside of it.
+
+    Distributed over its call, they would have it interpreted once for each combination of their options.
+    """
     if type(function) is types.FunctionType:
-        return (function.__module__ or "").partition(".")[0] not in LIBRARIES
+        is_library = (function.__module__ or "").partition(".")[0] in LIBRARIES
+        return not is_library or not any(function in table for table in _STANDING_FOR) and not surface.find(function)
     return type(function) in (Closure, types.MethodType) or isinstance(function, type) and is_of_python(function)

@@ -20,7 +20,7 @@ def carries_rows(trace: Any, slot: Slot, last: Any, slots: list[Slot]) -> bool:
     If so, the list or tuple before the loop has got one.
     """
     first = slot.first
-    if not trace.may_grow or type(first) is not type(last) or type(first) not in (list, tuple, deque):
+    if type(first) is not type(last) or type(first) not in (list, tuple, deque) or not trace.allows("may_grow"):
         return False
     form = form_of(trace, [first, last])
     if form is None:

@@ -50,7 +50,7 @@ def can_choose(a: Any, b: Any) -> bool:
         return True
     if any(is_constant(x) or type(x) is Choice for x in (a, b)):
         return True
-    return current().may_grow and all(isinstance(x, _KINDS) or is_instance(x) for x in (a, b))
+    return all(isinstance(x, _KINDS) or is_instance(x) for x in (a, b)) and current().allows("may_grow")
 
 
 def options_of(x: Any) -> tuple[Any, ...]:

@@ -87,15 +87,14 @@ class Containers:
             return self.trace.calls.interpret(METHODS[name], (owner, *args), kwargs)
         if rows_of(owner) is not None:
             return self.call_of_growing(owner, name, args, kwargs)
-        if type(owner) is list and name == "pop" and args and self.trace.may_grow and isinstance(args[0], Scalar):
-            if make_growing(self.trace, owner, []):
+        if type(owner) is list and name == "pop" and args and isinstance(args[0], Scalar):
+            if self.trace.allows("may_grow") and make_growing(self.trace, owner, []):
                 return self.trace.calls.interpret(pop_at, (owner, *args), {})
         if isinstance(owner, CONTAINERS):
             if name in _LOOKING and args and isinstance(args[0], Scalar):
                 if isinstance(owner, dict):
                     return get_at_key(self.trace, owner, name, args[0], args[1:])
                 what = f"the argument of {type(owner).__name__}.{name}"
-                self.trace.is_uneven = True
                 raise NeedsConcrete(self.trace.value(args[0]), what)
             if isinstance(owner, dict):
                 found = self.call_of_dict(owner, name, args)

@@ -406,11 +406,13 @@ class Expressions:
             self.comprehend(node, lambda: found.append(self.expression(node.elt)))
             return self.trace.new(found)
 
-        if not self.trace.may_grow:
-            return unrolled()
         try:
+            if not self.trace.may_grow:
+                return unrolled()
             region = self.trace.run_region(lambda _: unrolled())
         except NeedsConcrete:  # a length, or whether an item belongs to the list
+            if not self.trace.allows("may_grow"):
+                raise
             return grown(self.trace, node)
         self.trace.commit(region)
         return region.result
@@ -472,7 +474,6 @@ class Expressions:
             tests = [self.truth(self.expression(test)) for test in here.ifs]
             traced = next((t for t in tests if not isinstance(t, bool)), None)
             if traced is not None:
-                self.trace.is_uneven = True
                 raise NeedsConcrete(
                     self.trace.value(traced), "the condition of a comprehension; use np.where or a mask"
                 )

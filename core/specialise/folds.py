@@ -85,11 +85,10 @@ class Folds:
                 return NotImplemented
         if any(op.may_raise for op in walk(region.block)):
             return NotImplemented
-        if advanced and self.trace.ways is not None:
+        if advanced and self.trace.ways is not None and self.trace.allows("may_fork"):
             return NotImplemented  # then it stops where Python does, and forks
         self.trace.commit(region)
         for iterator in advanced:
-            self.trace.is_uneven = True
             iterator.lose(self.trace)
         return region.result
 

@@ -43,8 +43,7 @@ def item_at(trace: Any, x: Any, index: Scalar) -> Any:
     )
     is_alike = bool(items) and are_alike(items)
     if not is_alike:
-        if not items or not trace.may_grow or would_be_known(trace, i):
-            trace.is_uneven = True
+        if not items or would_be_known(trace, i) or not trace.allows("may_grow"):
             raise NeedsConcrete(i, f"an index into a {kind_of(x)}")
         is_alike = are_alike(items, (tuple, list))
         for e in items if is_alike and isinstance(items[0], list) else ():

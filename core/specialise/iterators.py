@@ -110,7 +110,6 @@ class Items(Iterator):
             raise StopIteration
         rows = rows_of(source)
         if rows is not None:
-            trace.is_uneven = True
             raise NeedsConcrete(trace.value(rows.length), "the number of iterations")
         if self.length is not None and len(source) != self.length:
             raise RuntimeError("deque mutated during iteration")
@@ -169,7 +168,6 @@ class Walk(Iterator):
             raise StopIteration
         n = self.sequence.length
         if not isinstance(n, (int, np.integer)):
-            trace.is_uneven = True
             raise NeedsConcrete(trace.value(n), "the number of iterations")
         if at >= n:
             self.move(trace, position=None)

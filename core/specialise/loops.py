@@ -90,6 +90,8 @@ class Loop:
         """
         for slot in self.slots:
             slot.begin()
+            if slot.form == "carried" and type(slot.chosen) is Choice and not same_form(slot.first, slot.chosen):
+                self.carry_choice(slot, slot.chosen)
         around = self.trace.lessons
         for _ in range(MOST):
             self.trace.lessons = Lessons(self.inside)
@@ -147,13 +149,14 @@ class Loop:
             return x.type
         return self.trace.value(x).type
 
-    def carry_choice(self, slot: Slot, last: Any) -> None:
+    def carry_choice(self, slot: Slot, last: Any) -> bool:
         """Carry a choice in a place whose value has another form after an iteration than before the loop, if possible."""
-        if self.trace.may_choose and can_choose(slot.first, last):
-            chosen = chosen_before(self.trace, slot.first, last)
-            if chosen is not None:
-                slot.first, slot.types = chosen, None
-                raise Retry(self)
+        if not can_choose(slot.first, last) or not self.trace.allows("may_choose"):
+            return False
+        chosen = chosen_before(self.trace, slot.first, last)
+        if chosen is not None:
+            slot.first, slot.types = chosen, None
+        return chosen is not None
 
     # Iterations
 
@@ -314,10 +317,10 @@ class Loop:
                 found = chosen_after(trace, slot.general, last)
             last = last if found is None else found
         if not same_form(slot.first, last):
-            trace.is_uneven = True
             if carries_rows(trace, slot, last, self.slots):
                 raise Retry(self)
-            self.carry_choice(slot, last)
+            if self.carry_choice(slot, last):
+                return True
             slot.reason = (
                 f"{slot.name or self.name_of(slot.holder)} is {describe(slot.first)} before a loop and {describe(last)} after "
                 f"an iteration{remedy(slot.first, last, 'in both')}"

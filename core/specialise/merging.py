@@ -96,7 +96,8 @@ class Merger:
             return self.late(a, b, name)
         if type(a) is Choice or type(b) is Choice:
             return self.choice(a, b, name)
-        if self.trace.may_choose and is_number(a) and is_number(b) and is_complex(a) is not is_complex(b):
+        are_numbers = is_number(a) and is_number(b)
+        if are_numbers and is_complex(a) is not is_complex(b) and self.trace.allows("may_choose"):
             if not all(isinstance(x, NUMBERS) or x.type.is_static for x in (a, b)):
                 return self.conflict(a, b, name)
             which = self.trace.tests_of_choices.get(self.condition)
@@ -144,7 +145,7 @@ class Merger:
     def rows(self, a: Any, b: Any, name: str) -> Rows | None:
         """Merge the contents of two lists or tuples of different lengths; None if their items have no common form."""
         sides = (list(a), list(b))
-        if not self.trace.may_grow or not all(is_plain(x) for side in sides for x in side):
+        if not all(is_plain(x) for side in sides for x in side) or not self.trace.allows("may_grow"):
             return None
         if any(self.is_changed(x, side) for side in (0, 1) for x in sides[side]):
             return None
@@ -243,7 +244,7 @@ class Merger:
 
     def of_bounded_lengths(self, a: Value, b: Value, name: str) -> Value | None:
         """Merge arrays of different lengths into one whose lengths are known only at run time; None if their ranks differ."""
-        if not self.trace.may_grow or a.type.ndim != b.type.ndim or not a.type.ndim:
+        if a.type.ndim != b.type.ndim or not a.type.ndim or not self.trace.allows("may_grow"):
             return None
         builder = self.trace.builder
         bounds = tuple(map(max, a.type.bounds, b.type.bounds))
@@ -364,7 +365,7 @@ class Merger:
 
     def conflict(self, a: Any, b: Any, name: str) -> Any:
         self.trace.uneven()
-        if self.trace.may_choose and can_choose(a, b):
+        if can_choose(a, b) and self.trace.allows("may_choose"):
             return self.choice(a, b, name)
         return Conflict(difference(a, b, name))
 

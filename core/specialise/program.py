@@ -142,7 +142,8 @@ class Interpreter(Branches):
         self.may_grow = False
         self.copies_arguments = False
         self.forks = MOST
-        self.is_uneven = False
+        self.wanted = set()
+        self.reached = set()
 
     def method_of(self, node: ast.AST) -> Callable[[Any], Any]:
         """Return the method that interprets a statement or an expression: ``run_If``, ``eval_Call``."""
@@ -364,7 +365,8 @@ def specialise(
     Raises:
         NeedsConcrete: a leaf or another number must be known while compiling; it is ``error.value``.
         BadInput: the function cannot be compiled: what, where, and the remedy.
-            ``error.is_uneven``: it may be possible with forks or choices.
+            ``error.wanted``: the options that would have made a difference; ``error.reached``: how many different
+            statements and calls have been interpreted.
     """
     trace = Interpreter(options.pop("is_numbered", False))
     vars(trace).update(options)
@@ -378,7 +380,7 @@ def specialise(
                 trace.statements.locate_in(refusal, f)
                 raise refusal
     except BadInput as error:
-        error.is_uneven = trace.is_uneven  # type: ignore[attr-defined]
+        error.wanted, error.reached = trace.wanted, len(trace.reached)  # type: ignore[attr-defined]
         raise
 
 

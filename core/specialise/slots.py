@@ -18,7 +18,7 @@ from ..ir.typed import ArrayType
 from ..source.trees import nodes
 from .forms import NUMBERS, containers, same_entries
 from .numbers import arrays_in
-from .scopes import UNBOUND, Conflict, Late, Unread
+from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .state import content, present
 from .traced import Array, Scalar, Storage
 
@@ -37,6 +37,7 @@ class Slot:
     learned: tuple[list[ArrayType], list[ArrayType]] | None = (
         None  # ``first_types`` and ``types`` in an earlier attempt
     )
+    chosen: Any = None  # the choice that was carried in an earlier attempt
     reason: str = ""
     last: Any = None  # the object there after an iteration
     tied: str = ""  # why its content after the loop must not be changed
@@ -86,7 +87,7 @@ class Lesson:
 
     node: Any
     way: str = ""  # how the loop was written: "loop", "peeled" or "unrolled"
-    places: list[tuple[Any, Any, bool, Any]] = field(default_factory=list)  # holder, key, of the scope, types
+    places: list[tuple[Any, Any, bool, Any, Any]] = field(default_factory=list)  # holder, key, of the scope, types, choice
     inside: dict[Any, Any] = field(default_factory=dict)
 
     def learn(self, trace: Any, slots: list[Slot], inside: dict[Any, Any]) -> None:
@@ -99,15 +100,17 @@ class Lesson:
                 and (slot.first is UNBOUND or isinstance(slot.first, Unread))
             ):
                 types = (slot.first_types, slot.types) if slot.form == "carried" else None
-                self.places.append((slot.holder, slot.key, slot.holder is trace.scope.vars, types))
+                chosen = slot.first if slot.form == "carried" and type(slot.first) is Choice else None
+                self.places.append((slot.holder, slot.key, slot.holder is trace.scope.vars, types, chosen))
 
     def slots(self, trace: Any) -> list[Slot]:
         """Return slots for the places that are still there: an object that was made in the earlier attempt is gone."""
         found = []
-        for holder, key, is_of_scope, types in self.places:
+        for holder, key, is_of_scope, types, chosen in self.places:
             region = None if is_of_scope else trace.made_in(holder)
             if is_of_scope or region is None or any(region is made for made in trace.changes):
-                found.append(Slot(trace.scope.vars if is_of_scope else holder, key, "carried", learned=types))
+                where = trace.scope.vars if is_of_scope else holder
+                found.append(Slot(where, key, "carried", learned=types, chosen=chosen))
         return found
 
 

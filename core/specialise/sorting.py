@@ -48,7 +48,7 @@ _SORTED_BY_INSERTION = 16  # insertion sort compares every pair of items
 def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     if isinstance(iterable, Array):
         return NotImplemented
-    if trace.may_grow and has_traced_length(trace, iterable):
+    if has_traced_length(trace, iterable) and trace.allows("may_grow"):
         return trace.calls.interpret(in_order_by, (trace.call(list, iterable), key, reverse), {})
     if isinstance(iterable, dict):
         trace.refuse_unknown_entries(iterable, order=False)

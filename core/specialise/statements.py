@@ -51,6 +51,12 @@ class StatementsOf:
 
     def run_forking(self, statements: Statements[ast.stmt]) -> Jump | None:
         """Run a function's body, the rest of which may become part of both branches of a condition."""
+        if not self.trace.may_fork:
+            self.trace.ways = Ways(self.trace.builder.out, {})  # tells where it would fork
+            try:
+                return self.run(statements)
+            finally:
+                self.trace.ways = None
         scopes = [*self.trace.scopes[:-1], self.trace.scope.parent, *self.trace.scope.vars.values()]
 
         def roots() -> list[Any]:

@@ -51,7 +51,7 @@ def getitem(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(index, Array) and not index.type.shape:
         index = Scalar(trace.value(index))
     if rows_of(x) is None and isinstance(x, (list, tuple)) and isinstance(index, slice) and has_traced(index):
-        if trace.may_grow and not trace.outside.is_outside(x):
+        if not trace.outside.is_outside(x) and trace.allows("may_grow"):
             copied: Any = trace.new(list(x))
             if make_growing(trace, copied, []):
                 x = copied if isinstance(x, list) else tuple(copied)
@@ -122,10 +122,9 @@ def delitem(trace: Any, x: Any, index: Any) -> Any:
         return trace.call(method, index)
     if rows_of(x) is not None:
         return _delete_from(trace, x, index)
-    if isinstance(index, Traced) and type(x) is list and trace.may_grow and make_growing(trace, x, []):
+    if isinstance(index, Traced) and type(x) is list and trace.allows("may_grow") and make_growing(trace, x, []):
         return trace.calls.interpret(delete, (x, index), {})
     if isinstance(index, Traced):
-        trace.is_uneven = True
         what = f"the index or key of a deletion from a {kind_of(x)}; mark deleted items in an array of bools instead"
         raise NeedsConcrete(trace.value(index), what)
     if isinstance(x, dict):

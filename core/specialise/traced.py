@@ -229,6 +229,7 @@ class Trace:
     target: str = "native"  # the back end that the program is compiled for
     overflow_check: bool = True  # whether a Python int beyond 64 bits is an error
     may_grow: bool = False  # see ``branches``
+    wanted: set[str]  # the options that this trace lacks, and with which it would have gone on in another way
     capacity: int = 0  # of the lists that a loop makes longer: see ``growing_lists``
     has_capacity: bool = False  # whether such a list may become too long
     is_strong: bool = False  # whether backward sweeps use the products of ``strong_zero``
@@ -238,6 +239,13 @@ class Trace:
     level: int = 0  # how many derivatives are taken of the traced code
     by_hand: int = 0  # how many pullbacks of the user's own have been met: hooks and custom adjoints
     stack: ClassVar[list[Trace]] = []
+
+    def allows(self, option: str) -> bool:
+        """Return whether an option (``may_choose``, ``may_fork``, ``may_grow``) is on; asked where it makes a difference."""
+        if not getattr(self, option):
+            self.wanted.add(option)
+            return False
+        return True
 
     def value(self, x: Any) -> Value:
         """Return the IR value of a traced value or of a constant: a number, an array, a (nested) list of these."""

@@ -22,8 +22,7 @@ def at_key(trace: Any, x: Any, key: Scalar, what: str, run: Callable[[Any], Any]
         NeedsConcrete: the key may still become known, e.g. if a loop is unrolled; ``what`` says what it is needed for.
     """
     value = trace.value(key)
-    if not trace.may_grow or would_be_known(trace, value):
-        trace.is_uneven = True
+    if would_be_known(trace, value) or not trace.allows("may_grow"):
         raise NeedsConcrete(value, what)
     if value.type.dtype.kind == "b":
         return trace.branch(value, lambda: run(True), lambda: run(False))

@@ -14,6 +14,7 @@ partitioner.)  Inner loops, matrix products and library calls are never recomput
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from math import inf, prod
 from typing import Any
 
@@ -100,6 +101,7 @@ def choose(
     anyway. ``stands_for`` maps a value to its replacement; ``reads`` yields the values that an operation reads when
     recomputed.
     """
+    again = cache(again)  # each result of an ``if`` asks for the cost of everything in it
     network = Network()
     source, sink = network.node(), network.node()
     nodes: dict[Any, int] = {}

@@ -87,8 +87,7 @@ def _unknown_kind(name: str) -> BadInput:
 
 def _real_or_complex(trace: Any, name: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """Call a function whose results are real or complex, by the values of its arguments: each becomes a choice of the two."""
-    if not trace.may_choose:
-        trace.is_uneven = True
+    if not trace.allows("may_choose"):
         raise _unknown_kind(name)
     *found, is_real = call(trace, IN_COMPLEX[function], args, kwargs)
     which = trace.call(int, trace.call(np.logical_not, is_real))
