@@ -12,15 +12,16 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..errors import BadInput, MorulaError
+from ..faults import kind_of
 from ..source.trees import fill_locations, nodes
+from ..source.yields import apart, apart_from_test, has_yield, is_apart
 from .branches import Jump
 from .iterators import Iterator, advance, iterator_of, known
-from .raising import Ended
+from .raising import Ended, Raised
 from .scopes import Scope
 from .traced import NeedsConcrete, current
 
 Frame = tuple[Any, ...]
-_YIELDS = (ast.Yield, ast.YieldFrom)
 _NOTHING = object()
 
 
@@ -63,11 +64,12 @@ class Suspended(Iterator):
         """Refuse a generator left inside a ``try`` whose clean-up Python would run when it deletes the generator."""
         states = [self.state] if isinstance(self.state, str) else list(self.stacks)
         for frames in map(self.stacks.__getitem__, states):
-            nodes = [frame[1] for frame in frames if frame[0] == "try" and cleans_up(frame[1], frame[2])]
+            nodes = [f[1] for f in frames if f[0] == "with" or f[0] == "try" and cleans_up(f[1], f[2])]
             if nodes:
+                what = "with whose __exit__" if isinstance(nodes[0], ast.With) else "try whose except or finally"
                 error = BadInput(
-                    f"the generator {self.name} is left before its end, inside a try whose except or finally Python would run when it "
-                    "deletes the generator; take all of its items, or call its close()"
+                    f"the generator {self.name} is left before its end, inside a {what} Python would run when it deletes the "
+                    "generator; take all of its items, or call its close()"
                 )
                 trace.scopes.append(self.scope)
                 try:
@@ -98,7 +100,7 @@ class Suspended(Iterator):
             if sent is not None:
                 raise TypeError("can't send non-None value to a just-started generator")
         self.move(trace, state="running")
-        line, tries = trace.builder.line, list(trace.tries)
+        line, tries, handled = trace.builder.line, list(trace.tries), list(trace.handled)
         trace.scopes.append(self.scope)
         self.scope.caller = line
         depth = len(trace.scopes)
@@ -115,7 +117,7 @@ class Suspended(Iterator):
             raise
         finally:
             del trace.scopes[depth - 1 :]
-            trace.builder.line, trace.tries = line, tries
+            trace.builder.line, trace.tries, trace.handled = line, tries, handled
             if self.state == "running":
                 self.state = self.state_of(frames)
         return found
@@ -133,7 +135,7 @@ class _Run:
         self.frames = frames
         self.sent = sent
         self.thrown = thrown
-        self.tries = trace.tries  # those around the call
+        self.tries, self.handled = trace.tries, trace.handled  # those around the call
 
     def refusing(self, frame: Frame) -> Any:
         """Return a ``Sees`` that refuses exceptions on traced conditions if a ``try`` around a ``yield`` sees them."""
@@ -154,6 +156,10 @@ class _Run:
         trace = self.trace
         while True:
             trace.tries = [*self.tries, *map(self.refusing, self.frames)]
+            trace.handled = [
+                *self.handled,
+                *(Raised.of(f[4]) for f in self.frames if f[0] == "try" and f[2] == "handler"),
+            ]
             depth = len(trace.scopes)
             try:
                 found = self.turn()
@@ -193,6 +199,9 @@ class _Run:
             return _NOTHING
         self.trace.go_to(statement)
         try:
+            if not is_apart(statement):
+                self.push("block", apart(statement) or self.refuse(statement), 0)
+                return _NOTHING
             return getattr(self, f"run_{type(statement).__name__}", self.refuse)(statement)
         except MorulaError as error:
             self.trace.statements.locate(error, statement)
@@ -221,15 +230,25 @@ class _Run:
                 if kind == "continue":
                     frames.append(frame)
                 return
+            if frame[0] == "with":
+                try:
+                    if self.left(*frame[1:], value if kind == "raise" else None):
+                        return
+                except MorulaError:
+                    raise
+                except Exception as error:
+                    kind, value = "raise", error
             if frame[0] != "try":
                 continue
             node, phase = frame[1], frame[2]
+            if phase == "handler":
+                self.forget(frame)
             if kind == "raise" and phase == "body":
                 handler = next((h for h in node.handlers if self.trace.handlers.catches(h, value)), None)
                 if handler is not None:
                     if handler.name:
                         self.trace.expressions.store(handler.name, value)
-                    self.push("try", node, "handler")
+                    self.push("try", node, "handler", handler, value)
                     self.push("block", handler.body, 0)
                     return
             if node.finalbody:
@@ -245,9 +264,18 @@ class _Run:
         self.leave(kind, value)
         return _NOTHING
 
-    def try_(self, node: ast.Try, phase: str) -> Any:
+    def forget(self, frame: Frame) -> None:
+        """Delete the variable that holds a handler's exception."""
+        name, held = frame[3].name, self.trace.scope.vars
+        if name and name in held:
+            self.trace.touch(held)
+            del held[name]
+
+    def try_(self, node: ast.Try, phase: str, *caught: Any) -> Any:
         """Go on after a completed part of a ``try`` statement."""
-        self.frames.pop()
+        frame = self.frames.pop()
+        if caught:
+            self.forget(frame)
         if phase == "body":
             self.push("try", node, "else")
             self.push("block", node.orelse, 0)
@@ -267,16 +295,30 @@ class _Run:
         return _NOTHING
 
     def while_(self, node: ast.While) -> Any:
-        if self.known_test(node):
+        if not has_yield(node.test):
+            return self.tested_(node, node.test)
+        before, test = apart_from_test(node) or self.refuse(node)
+        self.push("tested", node, test)
+        self.push("block", before, 0)
+        return _NOTHING
+
+    def tested_(self, node: ast.While, test: ast.expr) -> Any:
+        """Go on after the test of a ``while``."""
+        if self.frames[-1][0] == "tested":
+            self.frames.pop()
+        if self.known_test(node, test):
             self.push("block", node.body, 0)
         else:
             self.frames.pop()
             self.push("block", node.orelse, 0)
         return _NOTHING
 
-    def known_test(self, node: Any) -> bool:
+    def known_test(self, node: Any, test: ast.expr) -> bool:
         self.trace.go_to(node)
-        test = self.trace.expressions.truth(self.trace.expressions.expression(node.test))
+        return self.known_truth(node, self.trace.expressions.expression(test))
+
+    def known_truth(self, node: Any, x: Any) -> bool:
+        test = self.trace.expressions.truth(x)
         if not isinstance(test, bool):
             way = self.trace.way_of(self.trace.value(test))
             if way is not None:
@@ -290,7 +332,7 @@ class _Run:
         return test
 
     def run_If(self, node: ast.If) -> Any:
-        self.push("block", node.body if self.known_test(node) else node.orelse, 0)
+        self.push("block", node.body if self.known_test(node, node.test) else node.orelse, 0)
         return _NOTHING
 
     def run_While(self, node: ast.While) -> Any:
@@ -306,11 +348,42 @@ class _Run:
         self.push("block", node.body, 0)
         return _NOTHING
 
+    def run_With(self, node: ast.With) -> Any:
+        (item,) = node.items
+        manager = self.trace.expressions.expression(item.context_expr)
+        if self.trace.handlers.is_of_library(manager):
+            raise BadInput(
+                f"a yield inside a with of {kind_of(manager)} cannot be compiled, since it would hold until the generator is "
+                "resumed; put the with around the loop over the generator"
+            )
+        entered = self.trace.call(self.trace.attribute(manager, "__enter__"))
+        self.push("with", node, self.trace.attribute(manager, "__exit__"))
+        self.push("block", node.body, 0)
+        if item.optional_vars is not None:
+            self.trace.statements.assign(item.optional_vars, entered)
+        return _NOTHING
+
+    def with_(self, node: ast.With, leave: Any) -> Any:
+        """Go on after a completed ``with``."""
+        self.frames.pop()
+        self.trace.go_to(node)
+        self.trace.call(leave, None, None, None)
+        return _NOTHING
+
+    def left(self, node: ast.With, leave: Any, error: BaseException | None) -> bool:
+        """Leave a ``with`` by an exception or a jump; return whether its ``__exit__`` has swallowed the exception."""
+        if error is None:
+            self.trace.call(leave, None, None, None)
+            return False
+        self.trace.handled.append(Raised.of(error))
+        try:
+            return self.known_truth(node, self.trace.call(leave, type(error), error, None))
+        finally:
+            self.trace.handled.pop()
+
     def run_Expr(self, node: Any) -> Any:
         """Run a statement whose value is a ``yield``."""
         value = node.value
-        if not isinstance(value, _YIELDS) or value.value is not None and has_yield(value.value):
-            self.refuse(node)
         found = None if value.value is None else self.trace.expressions.expression(value.value)
         if isinstance(value, ast.YieldFrom):
             self.push("from", node, iterator_of(self.trace, found))
@@ -322,7 +395,7 @@ class _Run:
 
     def refuse(self, node: ast.stmt) -> Any:
         raise BadInput(
-            "a yield inside an expression or a with cannot be compiled; assign its value to a variable first"
+            "a yield in this place cannot be compiled; assign its value to a variable first, and use if in place of match"
         )
 
     def yield_(self, node: Any) -> Any:
@@ -358,17 +431,6 @@ class _Run:
                 self.trace.statements.assign(target, x)
 
 
-_with_yield: WeakKeyDictionary[ast.AST, bool] = WeakKeyDictionary()
-
-
-def has_yield(node: Any) -> bool:
-    """Whether a statement or an expression yields; functions defined inside it do not count."""
-    if node not in _with_yield:
-        inner = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp))
-        _with_yield[node] = isinstance(node, _YIELDS) or not inner and any(map(has_yield, ast.iter_child_nodes(node)))
-    return _with_yield[node]
-
-
 def cleans_up(node: ast.Try, phase: str = "body") -> bool:
     """Whether a ``try``, left in this phase, runs something when its generator is closed."""
     names = [getattr(h.type, "id", None) for h in node.handlers if h.type is not None]
@@ -377,9 +439,9 @@ def cleans_up(node: ast.Try, phase: str = "body") -> bool:
 
 
 def may_clean_up(node: Any) -> bool:
-    """Whether a generator has a ``yield`` in a ``try`` that runs something when the generator is closed."""
-    tries = (n for n in nodes(node) if isinstance(n, ast.Try))
-    return any(cleans_up(n) and has_yield(n) for n in tries)
+    """Whether a generator has a ``yield`` in a ``try`` or ``with`` that runs something when the generator is closed."""
+    around = (n for n in nodes(node) if isinstance(n, ast.With) or isinstance(n, ast.Try) and cleans_up(n))
+    return any(map(has_yield, around))
 
 
 def started(trace: Any, node: Any, scope: Scope) -> Suspended:
