@@ -89,7 +89,7 @@ def known(x: Any) -> Any:
     """Return a part of an iterator's state, which must be known while compiling."""
     if isinstance(x, Scalar):
         raise UnknownPosition(x.ir, POSITION)
-    if isinstance(x, (Conflict, Late)):
+    if isinstance(x, (Conflict, Late)) or type(x) is Choice:
         raise BadInput(UNKNOWN)
     return x
 

@@ -52,7 +52,8 @@ class StatementsOf:
         scopes = [*self.trace.scopes[:-1], self.trace.scope.parent, *self.trace.scope.vars.values()]
 
         def roots() -> list[Any]:
-            return [*scopes, *self.trace.given_objects.values(), *self.trace.given_arrays]
+            trace = self.trace
+            return [*scopes, *trace.given_objects.values(), *trace.given_arrays, *trace.suspended]
 
         return self.run_ways(statements, {}, roots)
 
@@ -64,9 +65,11 @@ class StatementsOf:
             first, rest = statements[:1], statements[1:]
             if isinstance(first[0], ast.If) and rest and _one_side_leaves(first[0]):
                 first, rest = statements, []
+            suspended = len(self.trace.suspended)
             region = self.trace.run_region(lambda _, first=first, decided=decided: self.until_fork(first, decided))
             jump = region.result
             if isinstance(jump, Fork):
+                del self.trace.suspended[suspended:]  # both branches make them again
                 return self.fork(jump, region, statements, decided, roots)
             self.trace.commit(region)
             if jump is not None and rest and not jump.is_taken:

@@ -8,7 +8,8 @@ compare and restore it.
 from __future__ import annotations
 
 import ast
-from typing import Any
+import operator
+from typing import Any, NoReturn
 from weakref import WeakKeyDictionary
 
 from ..errors import BadInput, MorulaError
@@ -17,7 +18,7 @@ from ..source.trees import fill_locations, nodes
 from ..source.yields import apart, apart_from_test, has_yield, is_apart
 from .branches import Jump
 from .iterators import Iterator, advance, iterator_of, known
-from .raising import Ended, Raised
+from .raising import Ended, Raised, Sees
 from .scopes import Scope
 from .traced import NeedsConcrete, current
 
@@ -105,7 +106,7 @@ class Suspended(Iterator):
         self.scope.caller = line
         depth = len(trace.scopes)
         try:
-            found = _Run(trace, frames, sent, thrown).run()
+            found = _Run(trace, self, frames, sent, thrown).run()
         except Exception as error:
             if isinstance(error, MorulaError):
                 raise
@@ -119,7 +120,7 @@ class Suspended(Iterator):
             del trace.scopes[depth - 1 :]
             trace.builder.line, trace.tries, trace.handled = line, tries, handled
             if self.state == "running":
-                self.state = self.state_of(frames)
+                self.move(trace, state=self.state_of(frames))
         return found
 
 
@@ -127,42 +128,68 @@ class _Returned(StopIteration):
     """The generator's own ``return``."""
 
 
+class _Stays(BaseException):
+    """An exception does not leave the generator."""
+
+
 class _Run:
     """One run of a generator, from one ``yield`` to the next; it changes ``frames``."""
 
-    def __init__(self, trace: Any, frames: list[Frame], sent: Any, thrown: BaseException | None) -> None:
+    def __init__(
+        self, trace: Any, generator: Suspended, frames: list[Frame], sent: Any, thrown: BaseException | None
+    ) -> None:
         self.trace = trace
+        self.generator = generator
         self.frames = frames
         self.sent = sent
         self.thrown = thrown
         self.tries, self.handled = trace.tries, trace.handled  # those around the call
 
-    def refusing(self, frame: Frame) -> Any:
-        """Return a ``Sees`` that refuses exceptions on traced conditions if a ``try`` around a ``yield`` sees them."""
-        is_body = frame[0] == "try" and frame[2] == "body"
-        sees = self.trace.handlers.sees_of(frame[1]) if is_body else lambda kind: False
+    def refusing(self, sees: Sees) -> Sees:
+        """Return a ``Sees`` that refuses exceptions on traced conditions in a handler if a ``try`` around it sees them."""
 
         def sees_or_refuses(kind: type) -> bool:
             if sees(kind):
-                raise BadInput(
-                    "a try around a yield cannot catch an exception that depends on a condition not known while compiling; move the yield "
-                    "out of the try"
-                )
+                self.refuse_exception()
             return False
 
         return sees_or_refuses
 
+    def refuse_exception(self) -> NoReturn:
+        raise BadInput(
+            "a try or with around a yield cannot catch an exception that depends on a condition not known while compiling; move the "
+            "yield out of it"
+        )
+
+    def around(self) -> list[Sees]:
+        """Return what the ``try`` and ``with`` statements see in which the generator is."""
+        found = []
+        for frame in self.frames:
+            if frame[0] == "with" or frame[0] == "try" and frame[1].finalbody:
+                found.append(lambda kind: True)
+            elif frame[0] == "try" and frame[2] == "body":
+                found.append(self.trace.handlers.sees_of(frame[1]))
+        return found
+
+    def enter(self, sees: list[Sees]) -> None:
+        """Let the interpreter know what is around the next turn."""
+        handled = [Raised.of(f[4]) for f in self.frames if f[0] == "try" and f[2] == "handler"]
+        self.trace.tries, self.trace.handled = [*self.tries, *sees], [*self.handled, *handled]
+
     def run(self) -> Any:
         trace = self.trace
         while True:
-            trace.tries = [*self.tries, *map(self.refusing, self.frames)]
-            trace.handled = [
-                *self.handled,
-                *(Raised.of(f[4]) for f in self.frames if f[0] == "try" and f[2] == "handler"),
-            ]
-            depth = len(trace.scopes)
+            depth, before = len(trace.scopes), list(self.frames)
+            sees = self.around()
+            self.enter(sees)
+            raised = None
             try:
-                found = self.turn()
+                if sees:
+                    found, raised = trace.handlers.attempted_here(self.turn_or_end)
+                    if isinstance(found, _Returned):
+                        raise found
+                else:
+                    found = self.turn()
             except MorulaError:
                 raise
             except _Returned:
@@ -174,8 +201,78 @@ class _Run:
             except GeneratorExit as error:
                 self.leave("raise", error)
                 continue
+            if raised is not None:
+                error = self.caught(raised, before)
+                if error is not None:
+                    self.frames[:] = before
+                    self.leave("raise", error)
+                    continue
             if found is not _NOTHING:
                 return found
+
+    def turn_or_end(self) -> Any:
+        try:
+            return self.turn()
+        except _Returned as end:
+            return end
+
+    def caught(self, raised: Raised, before: list[Frame]) -> BaseException | None:
+        """Return the exception that a turn has raised; the program forks if that depends on a traced condition.
+
+        It goes on without a fork where nothing was raised, if all that may have been raised leaves the generator.
+        """
+        trace = self.trace
+        certain = Raised(True, raised.which, raised.errors)
+        if raised.condition is not True:
+            condition = trace.value(raised.condition)
+            trace.tries, trace.handled = self.tries, self.handled
+            try:
+                trace.branch(condition, lambda: self.escape(certain, before), lambda: None)
+                return None
+            except _Stays:
+                way = trace.way_of(condition)
+            if way is None:
+                self.refuse_exception()
+            if not way:
+                return None
+        *others, last = raised.errors
+        for place, error in enumerate(others):
+            is_this = trace.way_of(trace.value(trace.call(operator.eq, raised.which, place)))
+            if is_this is None:
+                self.refuse_exception()
+            if is_this:
+                return error
+        return last
+
+    def escape(self, raised: Raised, before: list[Frame]) -> None:
+        """Raise what leaves the generator after one of some exceptions was raised in it."""
+        groups = [([k], None) for k in range(len(raised.errors))]
+        self.trace.handlers.for_each(raised, groups, lambda found, _: self.escape_by(found.errors[0], before))
+
+    def escape_by(self, error: BaseException, before: list[Frame]) -> None:
+        kept, self.frames[:] = list(self.frames), before
+        try:
+            while True:
+                self.leave("raise", error)
+                depth = len(self.frames) - 2  # below the handler
+                try:
+                    while len(self.frames) > depth:
+                        self.enter(list(map(self.refusing, self.around())))
+                        if self.turn() is not _NOTHING:
+                            raise _Stays
+                    raise _Stays
+                except MorulaError:
+                    raise
+                except _Returned:
+                    raise _Stays from None
+                except Exception as found:
+                    error = found
+        except Exception:
+            self.generator.finish(self.trace)
+            raise
+        finally:
+            self.frames[:] = kept
+            self.trace.tries, self.trace.handled = self.tries, self.handled
 
     def turn(self) -> Any:
         """Run the topmost frame one step further; return what is yielded, or ``_NOTHING``."""
@@ -210,16 +307,23 @@ class _Run:
     def jump(self, jump: Jump) -> None:
         if jump.dead:
             raise Ended
-        kinds = [k for k, c in jump.conditions.items() if c is True]
-        if not kinds:
-            self.trace.uneven()
+        for kind, condition in sorted(jump.conditions.items(), key=lambda entry: entry[1] is not True):
+            if self.is_met(condition):
+                if isinstance(kind, BaseException):
+                    raise kind
+                return self.leave(kind, jump.value)
+
+    def is_met(self, condition: Any) -> bool:
+        """Whether a jump is taken; if it depends on a traced condition, the program forks."""
+        if isinstance(condition, bool):
+            return condition
+        way = self.trace.way_of(self.trace.value(condition))
+        if way is None:
             raise BadInput(
                 "a generator returns, or leaves a loop, on a condition that is not known while compiling; make a list or an array of its "
                 "items instead"
             )
-        if isinstance(kinds[0], BaseException):
-            raise kinds[0]
-        self.leave(kinds[0], jump.value)
+        return way
 
     def leave(self, kind: str, value: Any = None) -> None:
         """Leave by an exception, ``return``, ``break`` or ``continue``: unwind the frames to where control goes on."""
@@ -360,7 +464,13 @@ class _Run:
         self.push("with", node, self.trace.attribute(manager, "__exit__"))
         self.push("block", node.body, 0)
         if item.optional_vars is not None:
-            self.trace.statements.assign(item.optional_vars, entered)
+            self.push("as", item.optional_vars, entered)
+        return _NOTHING
+
+    def as_(self, target: ast.expr, entered: Any) -> Any:
+        """Bind the variable of a ``with``."""
+        self.frames.pop()
+        self.trace.statements.assign(target, entered)
         return _NOTHING
 
     def with_(self, node: ast.With, leave: Any) -> Any:

@@ -23,6 +23,9 @@ def at_key(trace: Any, x: Any, key: Scalar, what: str, run: Callable[[Any], Any]
     """
     value = trace.value(key)
     if not trace.may_grow or would_be_known(trace, value):
+        way = trace.way_of(value) if value.type.dtype.kind == "b" else None
+        if way is not None:
+            return run(way)
         trace.is_uneven = True
         raise NeedsConcrete(value, what)
     if value.type.dtype.kind == "b":
