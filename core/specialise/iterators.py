@@ -254,6 +254,16 @@ class Count(Iterator):
         self.n = start
         self.by = step
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it counts by a known integer from an integer."""
+        is_known = isinstance(self.by, int) and not isinstance(self.by, bool) and abs(self.by) < 1 << 20
+        return (
+            is_known
+            and isinstance(self.n, (int, Scalar))
+            and (isinstance(self.n, int) or self.n.type.dtype == np.int64)
+        )
+
     def step(self, trace: Any) -> Any:
         n = self.n
         if isinstance(n, (Conflict, Late)):

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..errors import BadInput, MorulaError
 from ..faults import fault, is_fault
+from ..source.yields import YIELDS
 from .branches import Jump
 from .choices import distributed
 from .expressions import IN_PLACE
@@ -182,8 +183,11 @@ class StatementsOf:
 
     # Plain ones
 
-    def run_Expr(self, node: ast.Expr) -> None:
+    def run_Expr(self, node: ast.Expr) -> Jump | None:
+        if isinstance(node.value, YIELDS) and self.trace.scope.consumer is not None:
+            return self.trace.scope.consumer.run(node.value)
         self.trace.expressions.expression(node.value)
+        return None
 
     def run_Pass(self, node: ast.Pass) -> None:
         pass

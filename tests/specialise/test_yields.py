@@ -189,3 +189,17 @@ def test_a_yield_in_a_match_is_refused():
 
     with pytest.raises(mo.BadInput, match="use if in place of match"):
         mo.jit(program, target="native")(1.0)
+
+
+def test_what_is_kept_before_a_yield_is_no_variable_of_the_program():
+    def items(x):
+        held = [x, (yield x)]
+        yield len(locals()) * x + held[0]
+
+    def program(x):
+        made = items(x)
+        return next(made) + made.send(2 * x)
+
+    before = set(globals())
+    check_gradient("native", program, 1.3)
+    assert set(globals()) == before
