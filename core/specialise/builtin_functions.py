@@ -24,6 +24,7 @@ from .folds import is_fused
 from .formatting import by_percent, formatted, is_told, repr_of, text_of
 from .frames import OF_FRAMES
 from .fused_loops import can_fuse
+from .heaps_in_python import HEAPS
 from .identity import has_choice
 from .instances import held_by_instance, is_instance
 from .iterators import (
@@ -337,6 +338,7 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     vars: _vars,
     **OF_FRAMES,
     **SORTING,
+    **HEAPS,
     iter: _iter,
     enumerate: _enumerate,
     zip: _zip,
