@@ -246,6 +246,10 @@ class Builder:
         return made if function.nout > 1 else made[0]
 
     def _integer(self, function: np.ufunc, operands: Sequence[Value], kind: ArrayType) -> Value:
+        if function in (np.equal, np.not_equal) and all(v.type.dtype.kind == "b" for v in operands):
+            a, b = operands if operands[1].is_constant else operands[::-1]
+            if b.is_constant and a.type == kind:
+                return a if bool(b.constant) is (function is np.equal) else self.ufunc(np.logical_not, a)
         form = self.integers.result_of(function, operands, kind)
         if form is not None and not form.terms:
             return Value(type=kind, constant=kind.dtype.type(form.constant))

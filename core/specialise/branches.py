@@ -245,7 +245,8 @@ class Branches(Raising):
         ways = self.ways
         if ways is None or ways.open is not None or self.builder.out is not ways.out:
             return self.both_ways(condition, then, other)
-        taken = ways.take(condition)
+        taken = self.builder.integers.truth(condition)
+        taken = ways.take(condition) if taken is None else taken
         if taken is not None:
             self.builder.integers.assume(condition, taken)
             return self.as_python(then if taken else other)
@@ -264,11 +265,17 @@ class Branches(Raising):
         """Return the branch of a condition that decides the program's structure; None if its body cannot fork here."""
         self.uneven()
         ways = self.ways
-        if ways is None or self.builder.out is not ways.out or not self.allows("may_fork") or self.forks <= 0:
+        if ways is None or self.builder.out is not ways.out or not self.allows("may_fork"):
             return None
+        known = self.builder.integers.truth(condition)
+        if known is not None:
+            return known
         taken = ways.take(condition)
         if taken is None:
             self.uneven()
+            ways.open = None
+        else:
+            self.builder.integers.assume(condition, taken)
         return taken
 
     def both_ways(

@@ -9,6 +9,7 @@ import operator
 import types
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,11 @@ from .arguments import has_traced
 from .array_likes import ARRAYS
 from .as_numbers import conversions
 from .copying import deep, shallow
+from .folds import is_fused
 from .formatting import by_percent, formatted, is_told, repr_of, text_of
 from .frames import OF_FRAMES
+from .fused_loops import can_fuse
+from .heaps_in_python import HEAPS
 from .identity import has_choice
 from .instances import held_by_instance, is_instance, special
 from .iterators import (
@@ -123,7 +127,7 @@ def _of_items(function: Any) -> Any:
 
     def apply(trace: Any, iterable: Any, /, **options: Any) -> Any:
         is_iterator = isinstance(iterable, Iterator)
-        return trace.call(function, list(trace.iterate(iterable)), **options) if is_iterator else NotImplemented
+        return trace.call(function, trace.call(list, iterable), **options) if is_iterator else NotImplemented
 
     return apply
 
@@ -179,7 +183,9 @@ def _filter(trace: Any, function: Any, iterable: Any) -> Any:
 
 def _collect(kind: Any) -> Any:
     def collect(trace: Any, *args: Any) -> Any:
-        if args and has_traced_length(trace, args[0]) and trace.allows("may_grow"):
+        if args and isinstance(getattr(type(args[0]), "__iter__", None), types.FunctionType) and trace.allows("may_grow"):
+            args = args if isinstance(args[0], (Traced, Iterator)) else (iterator_of(trace, args[0]),)
+        if args and (has_traced_length(trace, args[0]) or can_fuse(args[0])) and trace.allows("may_grow"):
             found = trace.calls.interpret(collected, args, {})
             return found if kind is list else tuple(found)
         return trace.new(kind(trace.iterate(args[0]))) if args else trace.new(kind())
@@ -224,7 +230,10 @@ def _some(is_any: bool) -> Any:
 
         if isinstance(iterable, Traced):
             return trace.folds.fold(iterable, not is_any, step)
-        found = trace.folds.unless_it_matters(lambda: trace.folds.fold(iterable, not is_any, step))
+        found = NotImplemented
+        with suppress(*((BadInput,) if is_fused(iterable) else ())):
+            if not (is_fused(iterable) and trace.allows("may_grow")):  # it stops where Python stops: it may have no other end
+                found = trace.folds.unless_it_matters(lambda: trace.folds.fold(iterable, not is_any, step))
         if found is not NotImplemented:
             return found
         if isinstance(iterable, Generator) and iterable.is_fresh:
@@ -329,6 +338,7 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     vars: _vars,
     **OF_FRAMES,
     **SORTING,
+    **HEAPS,
     iter: _iter,
     enumerate: _enumerate,
     zip: _zip,

@@ -77,6 +77,8 @@ class Expressions:
 
     def load(self, name: str) -> Any:
         scope: Scope | None = self.trace.scope
+        if name.startswith("."):  # a name that no program can use
+            self.trace.scope.local |= {name}
         root = scope
         while scope is not None:
             if name in scope.local:
@@ -133,6 +135,8 @@ class Expressions:
 
     def store(self, name: str, x: Any) -> None:
         scope: Scope | None = self.trace.scope
+        if name.startswith("."):  # a name that no program can use
+            self.trace.scope.local |= {name}
         root = scope
         while scope is not None and (name not in scope.local):
             root, scope = scope, scope.parent

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import BadInput
 from ..ir.dynamic import walk
 from ..source.trees import fill_locations
+from .fused_loops import can_fuse
 from .iterators import Iterator, Walk, remaining
 from .loop_statements import UNROLLED, Uncounted
 from .loops import Loop
@@ -16,6 +17,11 @@ from .scopes import Scope, local_names
 from .suspended import Generator
 
 _RETURN = {True: ast.Return(ast.Constant(True)), False: ast.Return(ast.Constant(False))}
+
+
+def is_fused(x: Any) -> bool:
+    """Whether x is a generator, or takes its items from one, that can be run through by one loop (see ``fused_loops``)."""
+    return can_fuse(x) and (not isinstance(x, Generator) or can_fuse(x.first))
 
 
 class Folds:
@@ -26,6 +32,8 @@ class Folds:
 
     def fold(self, iterable: Any, start: Any, combine: Callable[[Any, Any], Any]) -> Any:
         """Fold ``combine`` over an iterable; as a loop if it has many or an unknown number of items of one form."""
+        if is_fused(iterable) and self.trace.allows("may_grow"):
+            iterable = self.trace.call(list, iterable)
         generator = iterable if isinstance(iterable, Generator) else None
         if generator is not None and not (generator.is_fresh and len(generator.node.generators) == 1):
             for x in self.trace.iterate(generator):

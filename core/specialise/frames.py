@@ -76,7 +76,7 @@ def globals_of(trace: Any, scope: Scope) -> dict[str, Any]:
 def locals_of(trace: Any, scope: Scope) -> dict[str, Any]:
     """Return the variables of a call, with those of the enclosing functions that it uses."""
     free = {n: _free_variable(trace, scope, n) for n in code_of(scope).co_freevars}
-    return trace.new({**{n: x for n, x in scope.vars.items() if n in scope.local}, **free})
+    return trace.new({**{n: x for n, x in scope.vars.items() if n in scope.local and n[0] != "."}, **free})
 
 
 def _free_variable(trace: Any, scope: Scope, name: str) -> Any:

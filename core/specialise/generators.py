@@ -45,6 +45,9 @@ _SHARED: dict[int, type] = {
     id(np.random.mtrand._rand): np.random.RandomState,
 }
 _OF_POSITIONS = frozenset(("choice", "permutation", "permuted", "shuffle"))
+_WRITING = frozenset(
+    ("shuffle", "permuted", "random", "standard_normal", "standard_exponential", "standard_gamma")  # ``out``
+)
 
 _STATE = "the state of a random generator from which numbers were drawn under a condition or in a loop"
 _REMEDY = "draw all numbers into an array first, or use morula.random.Generator"
@@ -220,6 +223,11 @@ def exponential(generator: Any, scale: Any = 1.0, size: Any = None) -> Any:
 def _size(size: Any, *parameters: Any) -> Any:
     """Return the shape of what is drawn; None is one number."""
     return size if size is not None else np.broadcast_shapes(*(np.shape(x) for x in parameters)) or None
+
+
+def writes(function: Any) -> bool:
+    """Whether a method of a generator may write into an array that it is given."""
+    return getattr(function, "__name__", "") in _WRITING
 
 
 _STANDARD = {f.__name__: f for f in (normal, uniform, exponential)}

@@ -240,12 +240,8 @@ class Handlers:
         if not hasattr(type(manager), "__exit__"):
             kind = kind_of(manager)
             raise TypeError(f"'{kind}' object does not support the context manager protocol")
-        may_swallow = hasattr(type(manager).__exit__, "__code__") and type(manager).__module__ not in (
-            "numpy",
-            "warnings",
-        )
         with ExitStack() as stack:
-            if not may_swallow and isinstance(manager, (AbstractContextManager, np.errstate)):
+            if self.is_of_library(manager):
                 return self.within_library_context(stack, manager, items, body)
             entered = self.trace.call(self.trace.attribute(manager, "__enter__"))
         if items[0].optional_vars is not None:
@@ -281,6 +277,16 @@ class Handlers:
         return self.trace.branch(
             self.trace.value(raised.condition), lambda: self.for_each(certain, groups, failed), passed
         )
+
+    def is_of_library(self, manager: Any) -> bool:
+        """Whether a context manager is one of NumPy or Python that is entered while compiling."""
+        may_swallow = hasattr(getattr(type(manager), "__exit__", None), "__code__") and type(
+            manager
+        ).__module__ not in (
+            "numpy",
+            "warnings",
+        )
+        return not may_swallow and isinstance(manager, (AbstractContextManager, np.errstate))
 
     def within_library_context(
         self, stack: ExitStack, manager: Any, items: list[ast.withitem], body: list[ast.stmt]

@@ -89,7 +89,7 @@ def known(x: Any) -> Any:
     """Return a part of an iterator's state, which must be known while compiling."""
     if isinstance(x, Scalar):
         raise UnknownPosition(x.ir, POSITION)
-    if isinstance(x, (Conflict, Late)):
+    if isinstance(x, (Conflict, Late)) or type(x) is Choice:
         raise BadInput(UNKNOWN)
     return x
 
@@ -251,6 +251,16 @@ class Count(Iterator):
     def __init__(self, start: Any, step: Any) -> None:
         self.n = start
         self.by = step
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it counts by a known integer from an integer."""
+        is_known = isinstance(self.by, int) and not isinstance(self.by, bool) and abs(self.by) < 1 << 20
+        return (
+            is_known
+            and isinstance(self.n, (int, Scalar))
+            and (isinstance(self.n, int) or self.n.type.dtype == np.int64)
+        )
 
     def step(self, trace: Any) -> Any:
         n = self.n

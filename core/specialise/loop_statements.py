@@ -14,20 +14,34 @@ import numpy as np
 
 from ..errors import BadInput
 from ..ir.dynamic import Value
-from ..source.jumps import jumps_out
 from ..source.trees import nodes
 from .branches import Jump
 from .choices import distributed
-from .iterators import LEFT, POSITION, UNKNOWN, UnknownPosition, Walk, advance, iterator_of, refuse_endless, remaining
+from .fused_loops import can_fuse, fused, leaves
+from .iterators import (
+    LEFT,
+    POSITION,
+    UNKNOWN,
+    Count,
+    UnknownPosition,
+    Walk,
+    advance,
+    iterator_of,
+    refuse_endless,
+    remaining,
+)
 from .loops import RAISED, Loop
 from .raising import Ended, Raised, Region
-from .scopes import Choice, Late
+from .scopes import Choice, Conflict, Late
 from .sequences import Sequence
 from .slots import Lesson, Slot, predicted_slots
 from .traced import NeedsConcrete, Scalar
 
 UNROLLED = 4
 """Loops of at most this many iterations are unrolled."""
+
+LEFT_BEFORE_A_LOOP = 8
+"""A loop over an iterator is unrolled for at most this many iterations that may leave it, if it can be recorded as a loop."""
 
 LONG = 20_000
 """Unrolled loops of more statements than this cause a warning."""
@@ -42,6 +56,7 @@ class LoopStatements:
 
     def __init__(self, trace: Any) -> None:
         self.trace = trace
+        self.unrolled_only: dict[int, ast.For] = {}  # loops over iterators that could not be recorded as loops
 
     def run_While(self, node: ast.While) -> Jump | None:
         count = 0
@@ -268,7 +283,7 @@ class LoopStatements:
             return distributed(self.trace, iterable, lambda o: self.for_over(node, o))
         sequence = remaining(self.trace, iterable)
         if sequence is None:
-            return self.unrolled(node, iterator_of(self.trace, iterable))
+            return self.over_iterator(node, iterator_of(self.trace, iterable))
         known = isinstance(sequence.length, (int, np.integer))
         if known and sequence.length <= UNROLLED:
             return self.unrolled(node, iterator_of(self.trace, iterable))
@@ -306,13 +321,43 @@ class LoopStatements:
         self.trace.commit(region)
         return region.result
 
+    def over_iterator(self, node: ast.For, iterator: Any) -> Jump | None:
+        """Unroll a loop over an iterator, or record it as a loop where its course or its end is not known while compiling."""
+        if can_fuse(iterator):
+            whole = partial(fused, self.trace, node, iterator)
+        elif isinstance(iterator, Count) and iterator.is_whole:
+            whole = partial(self.over_count, node, iterator)
+        else:
+            return self.unrolled(node, iterator)
+        attempts = [partial(self.unrolled, node, iterator, LEFT - LEFT_BEFORE_A_LOOP), whole]
+        if self.trace.may_grow and (not isinstance(iterator, Count) or self.trace.scope.consumer is not None):
+            attempts.reverse()
+        if id(node) in self.unrolled_only:
+            attempts = []
+        for attempt in attempts:
+            try:
+                region = self.trace.run_region(lambda _, attempt=attempt: attempt())
+            except (NeedsConcrete, BadInput):
+                continue
+            self.trace.commit(region)
+            return region.result
+        self.unrolled_only[id(node)] = node
+        self.trace.allows("may_grow")  # with growing lists, another attempt comes first
+        return self.unrolled(node, iterator)
+
+    def over_count(self, node: ast.For, iterator: Count) -> Jump | None:
+        """Run a loop over ``itertools.count``, which only its body can leave."""
+        start, by, call = iterator.n, iterator.by, self.trace.unchecked
+        iterator.move(self.trace, n=Conflict(UNKNOWN))
+        return self.counted(node, Sequence(1 << 62, lambda i: call(operator.add, start, call(operator.mul, i, by))))
+
     def over(self, iterable: Any, node: ast.For, run: Callable[[], Any]) -> Any:
         """Run a loop by index; an iterator is exhausted afterwards, unless the loop may be left early."""
         if not isinstance(iterable, Walk):
             return run()
         iterable.lose(self.trace)
         found = run()
-        if not any(jumps_out(node, kind) for kind in (ast.Break, ast.Return)):
+        if not leaves(self.trace, node):
             iterable.move(self.trace, position=None)
         return found
 
@@ -352,7 +397,7 @@ class LoopStatements:
         def item(index: Any) -> Any:
             return index if sequence.bounds else sequence.item(index)
 
-        if not any(jumps_out(node, kind) for kind in (ast.Break, ast.Return)):
+        if not leaves(self.trace, node):
 
             def body(index: Any) -> Any:
                 self.trace.statements.assign(node.target, item(index))

@@ -27,6 +27,7 @@ class Scope:
         self.local = local
         self.callee: FunctionType | Closure | None = function  # None: a comprehension
         self.is_comprehension = False
+        self.consumer: Any = None  # what runs in place of each ``yield``: see ``fused_loops``
         self.parent = parent
         self.name = name
         self.own_name = name  # in tracebacks

@@ -84,7 +84,7 @@ def _extreme(function: Any) -> Any:
 
     def extreme(trace: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not isinstance(args[0], (Traced, np.ndarray, list, tuple)):
-            return trace.call(function, list(trace.iterate(args[0])), **kwargs)
+            return trace.call(function, trace.call(list, args[0]), **kwargs)
         key, items = kwargs.get("key"), args if len(args) != 1 else args[0]
         if rows_of(items) is not None:
             return _of_growing(trace, function, items, key, kwargs)

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import BadInput, MorulaError
 from ..faults import fault, is_fault
 from ..source.definitions import is_of_library
+from ..source.yields import YIELDS
 from .branches import Jump
 from .choices import distributed
 from .expressions import IN_PLACE
@@ -60,7 +61,8 @@ class StatementsOf:
         scopes = [*self.trace.scopes[:-1], self.trace.scope.parent, *self.trace.scope.vars.values()]
 
         def roots() -> list[Any]:
-            return [*scopes, *self.trace.given_objects.values(), *self.trace.given_arrays]
+            trace = self.trace
+            return [*scopes, *trace.given_objects.values(), *trace.given_arrays, *trace.suspended]
 
         return self.run_ways(statements, {}, roots)
 
@@ -72,9 +74,11 @@ class StatementsOf:
             first, rest = statements[:1], statements[1:]
             if isinstance(first[0], ast.If) and rest and _one_side_leaves(first[0]):
                 first, rest = statements, []
+            suspended = len(self.trace.suspended)
             region = self.trace.run_region(lambda _, first=first, decided=decided: self.until_fork(first, decided))
             jump = region.result
             if isinstance(jump, Fork):
+                del self.trace.suspended[suspended:]  # both branches make them again
                 return self.fork(jump, region, statements, decided, roots)
             self.trace.commit(region)
             if jump is not None and rest and not jump.is_taken:
@@ -189,8 +193,11 @@ class StatementsOf:
 
     # Plain ones
 
-    def run_Expr(self, node: ast.Expr) -> None:
+    def run_Expr(self, node: ast.Expr) -> Jump | None:
+        if isinstance(node.value, YIELDS) and self.trace.scope.consumer is not None:
+            return self.trace.scope.consumer.run(node.value)
         self.trace.expressions.expression(node.value)
+        return None
 
     def run_Pass(self, node: ast.Pass) -> None:
         pass

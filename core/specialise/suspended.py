@@ -13,15 +13,11 @@ from weakref import WeakKeyDictionary
 
 from ..errors import BadInput, MorulaError
 from ..source.trees import fill_locations, nodes
-from .branches import Jump
-from .iterators import Iterator, advance, iterator_of, known
-from .raising import Ended
+from ..source.yields import has_yield
+from .iterators import Iterator, iterator_of, known
+from .resumed import Frame, Returned, Run
 from .scopes import Scope
-from .traced import NeedsConcrete, current
-
-Frame = tuple[Any, ...]
-_YIELDS = (ast.Yield, ast.YieldFrom)
-_NOTHING = object()
+from .traced import current
 
 
 class Suspended(Iterator):
@@ -63,11 +59,12 @@ class Suspended(Iterator):
         """Refuse a generator left inside a ``try`` whose clean-up Python would run when it deletes the generator."""
         states = [self.state] if isinstance(self.state, str) else list(self.stacks)
         for frames in map(self.stacks.__getitem__, states):
-            nodes = [frame[1] for frame in frames if frame[0] == "try" and cleans_up(frame[1], frame[2])]
+            nodes = [f[1] for f in frames if f[0] == "with" or f[0] == "try" and cleans_up(f[1], f[2])]
             if nodes:
+                what = "with whose __exit__" if isinstance(nodes[0], ast.With) else "try whose except or finally"
                 error = BadInput(
-                    f"the generator {self.name} is left before its end, inside a try whose except or finally Python would run when it "
-                    "deletes the generator; take all of its items, or call its close()"
+                    f"the generator {self.name} is left before its end, inside a {what} Python would run when it deletes the "
+                    "generator; take all of its items, or call its close()"
                 )
                 trace.scopes.append(self.scope)
                 try:
@@ -98,275 +95,27 @@ class Suspended(Iterator):
             if sent is not None:
                 raise TypeError("can't send non-None value to a just-started generator")
         self.move(trace, state="running")
-        line, tries = trace.builder.line, list(trace.tries)
+        line, tries, handled = trace.builder.line, list(trace.tries), list(trace.handled)
         trace.scopes.append(self.scope)
         self.scope.caller = line
         depth = len(trace.scopes)
         try:
-            found = _Run(trace, frames, sent, thrown).run()
+            found = Run(trace, self, frames, sent, thrown).run()
         except Exception as error:
             if isinstance(error, MorulaError):
                 raise
             frames.clear()
-            if isinstance(error, StopIteration) and not isinstance(error, _Returned):
+            if isinstance(error, StopIteration) and not isinstance(error, Returned):
                 raise RuntimeError("generator raised StopIteration") from error
-            if isinstance(error, _Returned):
+            if isinstance(error, Returned):
                 raise StopIteration(error.value) from None
             raise
         finally:
             del trace.scopes[depth - 1 :]
-            trace.builder.line, trace.tries = line, tries
+            trace.builder.line, trace.tries, trace.handled = line, tries, handled
             if self.state == "running":
-                self.state = self.state_of(frames)
+                self.move(trace, state=self.state_of(frames))
         return found
-
-
-class _Returned(StopIteration):
-    """The generator's own ``return``."""
-
-
-class _Run:
-    """One run of a generator, from one ``yield`` to the next; it changes ``frames``."""
-
-    def __init__(self, trace: Any, frames: list[Frame], sent: Any, thrown: BaseException | None) -> None:
-        self.trace = trace
-        self.frames = frames
-        self.sent = sent
-        self.thrown = thrown
-        self.tries = trace.tries  # those around the call
-
-    def refusing(self, frame: Frame) -> Any:
-        """Return a ``Sees`` that refuses exceptions on traced conditions if a ``try`` around a ``yield`` sees them."""
-        is_body = frame[0] == "try" and frame[2] == "body"
-        sees = self.trace.handlers.sees_of(frame[1]) if is_body else lambda kind: False
-
-        def sees_or_refuses(kind: type) -> bool:
-            if sees(kind):
-                raise BadInput(
-                    "a try around a yield cannot catch an exception that depends on a condition not known while compiling; move the yield "
-                    "out of the try"
-                )
-            return False
-
-        return sees_or_refuses
-
-    def run(self) -> Any:
-        trace = self.trace
-        while True:
-            trace.tries = [*self.tries, *map(self.refusing, self.frames)]
-            depth = len(trace.scopes)
-            try:
-                found = self.turn()
-            except MorulaError:
-                raise
-            except _Returned:
-                raise
-            except Exception as error:
-                del trace.scopes[depth:]
-                self.leave("raise", error)
-                continue
-            except GeneratorExit as error:
-                self.leave("raise", error)
-                continue
-            if found is not _NOTHING:
-                return found
-
-    def turn(self) -> Any:
-        """Run the topmost frame one step further; return what is yielded, or ``_NOTHING``."""
-        if not self.frames:
-            raise _Returned
-        return getattr(self, self.frames[-1][0] + "_")(*self.frames[-1][1:])
-
-    def push(self, *frame: Any) -> None:
-        self.frames.append(frame)
-
-    def block_(self, statements: list[ast.stmt], i: int) -> Any:
-        self.frames.pop()
-        if i == len(statements):
-            return _NOTHING
-        self.push("block", statements, i + 1)
-        statement = statements[i]
-        if not has_yield(statement):
-            jump = self.trace.statements.statement(statement)
-            if jump is not None:
-                self.jump(jump)
-            return _NOTHING
-        self.trace.go_to(statement)
-        try:
-            return getattr(self, f"run_{type(statement).__name__}", self.refuse)(statement)
-        except MorulaError as error:
-            self.trace.statements.locate(error, statement)
-            raise
-
-    def jump(self, jump: Jump) -> None:
-        if jump.dead:
-            raise Ended
-        kinds = [k for k, c in jump.conditions.items() if c is True]
-        if not kinds:
-            self.trace.uneven()
-            raise BadInput(
-                "a generator returns, or leaves a loop, on a condition that is not known while compiling; make a list or an array of its "
-                "items instead"
-            )
-        if isinstance(kinds[0], BaseException):
-            raise kinds[0]
-        self.leave(kinds[0], jump.value)
-
-    def leave(self, kind: str, value: Any = None) -> None:
-        """Leave by an exception, ``return``, ``break`` or ``continue``: unwind the frames to where control goes on."""
-        frames = self.frames
-        while frames:
-            frame = frames.pop()
-            if frame[0] in ("for", "while") and kind in ("break", "continue"):
-                if kind == "continue":
-                    frames.append(frame)
-                return
-            if frame[0] != "try":
-                continue
-            node, phase = frame[1], frame[2]
-            if kind == "raise" and phase == "body":
-                handler = next((h for h in node.handlers if self.trace.handlers.catches(h, value)), None)
-                if handler is not None:
-                    if handler.name:
-                        self.trace.expressions.store(handler.name, value)
-                    self.push("try", node, "handler")
-                    self.push("block", handler.body, 0)
-                    return
-            if node.finalbody:
-                self.push("after", kind, value)
-                self.push("block", node.finalbody, 0)
-                return
-        if kind == "raise":
-            raise value
-        raise _Returned(value)
-
-    def after_(self, kind: str, value: Any) -> Any:
-        self.frames.pop()
-        self.leave(kind, value)
-        return _NOTHING
-
-    def try_(self, node: ast.Try, phase: str) -> Any:
-        """Go on after a completed part of a ``try`` statement."""
-        self.frames.pop()
-        if phase == "body":
-            self.push("try", node, "else")
-            self.push("block", node.orelse, 0)
-        else:
-            self.push("block", node.finalbody, 0)
-        return _NOTHING
-
-    def for_(self, node: ast.For, iterator: Any) -> Any:
-        try:
-            x = advance(self.trace, iterator)
-        except StopIteration:
-            self.frames.pop()
-            self.push("block", node.orelse, 0)
-            return _NOTHING
-        self.trace.statements.assign(node.target, x)
-        self.push("block", node.body, 0)
-        return _NOTHING
-
-    def while_(self, node: ast.While) -> Any:
-        if self.known_test(node):
-            self.push("block", node.body, 0)
-        else:
-            self.frames.pop()
-            self.push("block", node.orelse, 0)
-        return _NOTHING
-
-    def known_test(self, node: Any) -> bool:
-        self.trace.go_to(node)
-        test = self.trace.expressions.truth(self.trace.expressions.expression(node.test))
-        if not isinstance(test, bool):
-            way = self.trace.way_of(self.trace.value(test))
-            if way is not None:
-                return way
-            error = NeedsConcrete(
-                self.trace.value(test),
-                "a condition in a generator; use np.where, or an array of all items and a mask",
-            )
-            self.trace.statements.locate(error, node)
-            raise error
-        return test
-
-    def run_If(self, node: ast.If) -> Any:
-        self.push("block", node.body if self.known_test(node) else node.orelse, 0)
-        return _NOTHING
-
-    def run_While(self, node: ast.While) -> Any:
-        self.push("while", node)
-        return _NOTHING
-
-    def run_For(self, node: ast.For) -> Any:
-        self.push("for", node, iterator_of(self.trace, self.trace.expressions.expression(node.iter)))
-        return _NOTHING
-
-    def run_Try(self, node: ast.Try) -> Any:
-        self.push("try", node, "body")
-        self.push("block", node.body, 0)
-        return _NOTHING
-
-    def run_Expr(self, node: Any) -> Any:
-        """Run a statement whose value is a ``yield``."""
-        value = node.value
-        if not isinstance(value, _YIELDS) or value.value is not None and has_yield(value.value):
-            self.refuse(node)
-        found = None if value.value is None else self.trace.expressions.expression(value.value)
-        if isinstance(value, ast.YieldFrom):
-            self.push("from", node, iterator_of(self.trace, found))
-            return _NOTHING
-        self.push("yield", node)
-        return found
-
-    run_Assign = run_AnnAssign = run_Return = run_Expr
-
-    def refuse(self, node: ast.stmt) -> Any:
-        raise BadInput(
-            "a yield inside an expression or a with cannot be compiled; assign its value to a variable first"
-        )
-
-    def yield_(self, node: Any) -> Any:
-        """Resume the generator here."""
-        self.frames.pop()
-        sent, thrown, self.sent, self.thrown = self.sent, self.thrown, None, None
-        if thrown is not None:
-            raise thrown
-        self.give(node, sent)
-        return _NOTHING
-
-    def from_(self, node: Any, iterator: Any) -> Any:
-        sent, thrown, self.sent, self.thrown = self.sent, self.thrown, None, None
-        try:
-            if thrown is not None:
-                return self.trace.call(self.trace.attribute(iterator, "throw"), thrown)
-            if sent is not None:
-                return self.trace.call(self.trace.attribute(iterator, "send"), sent)
-            return advance(self.trace, iterator)
-        except StopIteration as stop:
-            if stop is thrown:
-                raise
-            self.frames.pop()
-            self.give(node, stop.value)
-        return _NOTHING
-
-    def give(self, node: Any, x: Any) -> None:
-        """Use the value of a statement's ``yield``."""
-        if isinstance(node, ast.Return):
-            self.leave("return", x)
-        elif not isinstance(node, ast.Expr):
-            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                self.trace.statements.assign(target, x)
-
-
-_with_yield: WeakKeyDictionary[ast.AST, bool] = WeakKeyDictionary()
-
-
-def has_yield(node: Any) -> bool:
-    """Whether a statement or an expression yields; functions defined inside it do not count."""
-    if node not in _with_yield:
-        inner = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp))
-        _with_yield[node] = isinstance(node, _YIELDS) or not inner and any(map(has_yield, ast.iter_child_nodes(node)))
-    return _with_yield[node]
 
 
 def cleans_up(node: ast.Try, phase: str = "body") -> bool:
@@ -377,9 +126,9 @@ def cleans_up(node: ast.Try, phase: str = "body") -> bool:
 
 
 def may_clean_up(node: Any) -> bool:
-    """Whether a generator has a ``yield`` in a ``try`` that runs something when the generator is closed."""
-    tries = (n for n in nodes(node) if isinstance(n, ast.Try))
-    return any(cleans_up(n) and has_yield(n) for n in tries)
+    """Whether a generator has a ``yield`` in a ``try`` or ``with`` that runs something when the generator is closed."""
+    around = (n for n in nodes(node) if isinstance(n, ast.With) or isinstance(n, ast.Try) and cleans_up(n))
+    return any(map(has_yield, around))
 
 
 def started(trace: Any, node: Any, scope: Scope) -> Suspended:

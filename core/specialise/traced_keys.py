@@ -23,6 +23,9 @@ def at_key(trace: Any, x: Any, key: Scalar, what: str, run: Callable[[Any], Any]
     """
     value = trace.value(key)
     if would_be_known(trace, value) or not trace.allows("may_grow"):
+        way = trace.way_of(value) if value.type.dtype.kind == "b" else None
+        if way is not None:
+            return run(way)
         raise NeedsConcrete(value, what)
     if value.type.dtype.kind == "b":
         return trace.branch(value, lambda: run(True), lambda: run(False))

@@ -17,8 +17,9 @@ from ..values.attributes import bound_to
 from ..values.items import items_of
 from .arguments import has_traced
 from .clocks import CLOCKS, read
+from .constants import as_known
 from .containers import CONTAINERS, ON_ENTRIES
-from .generators import STATES, Generators
+from .generators import STATES, Generators, writes
 from .impure import is_impure, refuse_effects
 from .instances import is_instance
 from .iterators import Drawn, Iterator as Iterating, refuse_next
@@ -53,6 +54,9 @@ class Uninterpreted:
         if is_impure(function):
             if function in CLOCKS and not args and not kwargs:
                 return read(self.trace, function)
+            if not writes(function):
+                args = tuple(as_known(self.trace, x) for x in args)
+                kwargs = {name: as_known(self.trace, x) for name, x in kwargs.items()}
             function, args = self.generators.prepared(function, args, kwargs)
             found = self.generators.selected(function, args, kwargs)
             if found is not NotImplemented:

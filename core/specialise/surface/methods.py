@@ -300,7 +300,7 @@ class Flat:
         self.trace.call(operator.setitem, self.elements, index, x)
 
     def __iter__(self) -> Any:
-        return iter(self.trace.iterate(self.elements))
+        return self.trace.call(iter, self.elements)
 
     def __len__(self) -> int:
         return int(np.prod(self.array.type.shape))  # type: ignore[arg-type]
