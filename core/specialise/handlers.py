@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import operator
-import threading
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -18,6 +17,7 @@ from ..ir.dynamic import Block, walk
 from ..ir.typed import callback
 from .branches import Jump
 from .drivers import is_users
+from .locks import is_outside
 from .raising import Ended, OneOf, Raised, Sees
 from .scopes import Choice
 
@@ -295,7 +295,8 @@ class Handlers:
             self.trace.filter_regions.append(self.trace.region)
             stack.callback(self.trace.filters.pop)
             stack.callback(self.trace.filter_regions.pop)
-        entered = stack.enter_context(manager)
+        is_lock = is_outside(self.trace, manager)
+        entered = self.trace.outside.locks.within(stack, manager) if is_lock else stack.enter_context(manager)
         if isinstance(manager, np.errstate) and not set(np.geterr().values()) <= {"ignore", "warn"}:
             raise BadInput(
                 "compiled code does not raise, print or log NumPy's floating-point errors (np.errstate); test the values "
@@ -303,15 +304,7 @@ class Handlers:
             )
         if items[0].optional_vars is not None:
             self.trace.statements.assign(items[0].optional_vars, entered)
-        is_lock = type(manager) in _LOCKS
-        self.trace.outside.locks += is_lock
-        try:
-            return self.within_contexts(items[1:], body)
-        finally:
-            self.trace.outside.locks -= is_lock
-
-
-_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, threading.Semaphore)
+        return self.within_contexts(items[1:], body)
 
 
 def _is_plain(node: ast.AST) -> bool:

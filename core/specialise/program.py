@@ -323,6 +323,7 @@ class Program:
     gives_rows: bool  # whether the result contains a list of traced length
     outside: dict[int, type]
     """The outside lists, dicts and objects, by id: the program assumes that no argument is one of them."""
+    locks: tuple[Any, ...]  # held while it runs, and its changes are made
 
     def result(self, results: list[Any], parameters: Sequence[Any], objects: Any) -> Any:
         """Build the Python result from the function's results, its parameters, and the caller's numbered objects.
@@ -428,6 +429,7 @@ def _traced(
             raise
         except Exception as error:
             y = trace.end_with(error)
+        trace.outside.locks.finish()
         results.note_changes(trace.outside.changes(trace))
         hidden = list(trace.outside.inputs.values())
         for i, (_, x) in enumerate(hidden, len(kept)):
@@ -479,6 +481,7 @@ def _traced(
         trace.has_capacity,
         results.gives_rows,
         {} if has_one_memory else trace.outside.holders(),
+        tuple(trace.outside.locks.found),
     )
 
 

@@ -23,6 +23,7 @@ from .impure import is_impure, refuse_effects
 from .instances import is_instance
 from .iterators import Drawn, Iterator as Iterating, refuse_next
 from .keys import hashing
+from .locks import is_made, is_outside
 from .state import content
 from .surface.python_numbers import INSTEAD
 from .traced import WHOLE, NeedsConcrete
@@ -38,6 +39,8 @@ class Uninterpreted:
     def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Call a function as Python does; containers, iterators and arrays that it makes become the program's."""
         asked = self.trace.asked
+        if is_outside(self.trace, bound_to(function)):
+            return self.trace.outside.locks.called(function, args, kwargs)
         if function in self.trace.called:  # NumPy's and Python's protocols have only called back
             raise BadInput(f"{describe(function)} cannot be compiled for these arguments; call it through mo.callback")
         refuse_effects(function, self.trace.made)
@@ -107,7 +110,7 @@ class Uninterpreted:
             )
         elif isinstance(found, frozenset):
             self.check_keys(found)
-        elif function is object.__new__ and is_instance(found):
+        elif function is object.__new__ and is_instance(found) or is_made(found):
             self.trace.new(found)
         return found if getattr(function, "__name__", "") in STATES else self.take_in(found)
 
