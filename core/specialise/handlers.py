@@ -15,6 +15,7 @@ from ..errors import BadInput, MorulaError
 from ..faults import kind_of
 from ..ir.dynamic import Block, walk
 from ..ir.typed import callback
+from . import float_errors
 from .branches import Jump
 from .drivers import is_users
 from .locks import is_outside
@@ -297,11 +298,8 @@ class Handlers:
             stack.callback(self.trace.filter_regions.pop)
         is_lock = is_outside(self.trace, manager)
         entered = self.trace.outside.locks.within(stack, manager) if is_lock else stack.enter_context(manager)
-        if isinstance(manager, np.errstate) and not set(np.geterr().values()) <= {"ignore", "warn"}:
-            raise BadInput(
-                "compiled code does not raise, print or log NumPy's floating-point errors (np.errstate); test the values "
-                "with np.isfinite"
-            )
+        if isinstance(manager, np.errstate):
+            stack.enter_context(float_errors.within(self.trace.builder))
         if items[0].optional_vars is not None:
             self.trace.statements.assign(items[0].optional_vars, entered)
         return self.within_contexts(items[1:], body)

@@ -29,6 +29,7 @@ from .called_back import restore
 from .calls import Calls
 from .containers import Containers
 from .expressions import Expressions
+from .float_errors import around_a_program
 from .folds import Folds
 from .handlers import Handlers
 from .identity import Candidates
@@ -371,7 +372,8 @@ def specialise(
     vars(trace).update(options)
     try:
         try:
-            return _traced(trace, f, args, kwargs, static, read_only)
+            with around_a_program():
+                return _traced(trace, f, args, kwargs, static, read_only)
         finally:
             refusal = restore(trace.seen_outside)
             trace.outside.restore()
