@@ -1,5 +1,7 @@
 """``np.errstate``: where it asks for ``raise``, each operation of NumPy is followed by a check of its operands and results.
 
+So it is where a warning filter of the program turns NumPy's warnings into errors.
+
 NumPy reads the flags of the processor, which compiled code does not set in the same way.  The flags of an operation follow
 from its operands and its result: a NaN of operands that are none is an invalid operation, an infinity of finite operands
 a division by zero or an overflow.  Operations whose flags are not known in this way are refused.
@@ -17,6 +19,7 @@ from ..errors import BadInput
 from ..ir import typed
 from ..ir.builder import Builder
 from ..ir.dynamic import Value
+from .filters import action, own_filters
 from .traced import EFFECTS, traces
 
 _ERRORS = ("divide", "over", "under", "invalid")
@@ -84,9 +87,22 @@ _INTEGER = frozenset(
 class Watch:
     """Adds the checks to a program, as ``watch`` of its builder."""
 
-    def __init__(self, builder: Builder, modes: dict[str, str]) -> None:
-        self.builder = builder
-        self.raised = [error for error in _ERRORS if modes[error] == "raise"]
+    def __init__(self, trace: Any) -> None:
+        self.trace, self.builder = trace, trace.builder
+        self.modes, self.filters = np.geterr(), own_filters(trace)
+
+    def exception(self, error: str, text: str) -> type[Exception] | None:
+        """Return what is raised for an error: by NumPy, or by a filter that turns its warning into an error."""
+        if self.modes[error] != "warn":
+            return FloatingPointError if self.modes[error] == "raise" else None
+        module = self.trace.scopes[-1].globals.get("__name__", "") if self.trace.scopes else ""
+        how = action(self.filters, RuntimeWarning, text, module, int(self.builder.line))
+        return RuntimeWarning if how == "error" else None
+
+    @property
+    def is_needed(self) -> bool:
+        is_error = (how == "error" and issubclass(RuntimeWarning, kind) for how, _, kind, *_ in self.filters)
+        return "raise" in self.modes.values() or "warn" in self.modes.values() and any(is_error)
 
     def __call__(self, callee: Any, operands: Sequence[Value], results: Sequence[Value]) -> None:
         if callee in _SILENT or all(v.type.weak for v in results):
@@ -97,28 +113,34 @@ class Watch:
         flags = _CHECKED.get(callee)
         if flags is None or "c" in kinds:
             self.refuse(getattr(callee, "__name__", str(callee)))
-        asked = [error for error in self.raised if error in flags]
-        if "under" in asked:
-            self.refuse(callee.__name__, "underflow of ")
+        name = "divide" if callee is np.true_divide else callee.__name__
+        if callee in _OF_SCALARS and not results[0].type.shape:
+            name = f"scalar {_OF_SCALARS[callee]}"
         self.builder.watch = None  # the checks themselves are not watched
         try:
-            for error in asked:
-                self.check(error, callee, operands, results[0])
+            for error in flags:
+                text = f"{_TEXTS[error]} encountered in {name}"
+                exception = self.exception(error, text)
+                if exception is not None and error == "under":
+                    self.refuse(name, "underflow of ")
+                if exception is not None:
+                    self.builder.raise_if(self.holds(error, callee, operands, results[0]), exception, text)
         finally:
             self.builder.watch = self
 
     def refuse(self, name: str, what: str = "") -> None:
         raise BadInput(
-            f"compiled code cannot raise FloatingPointError for {what}{name} under np.errstate, as NumPy does; test the values with "
-            "np.isfinite, or leave out under='raise' (also in all='raise')"
+            f"compiled code cannot raise NumPy's floating-point errors of {what}{name}, as np.errstate(...='raise') or a warning filter "
+            "'error' asks; test the values with np.isfinite, or leave out under='raise' (also in all='raise')"
         )
 
     def refuse_integers(self, ufunc: np.ufunc, kinds: str) -> None:
         """Refuse an operation on NumPy's integers that may overflow or divide by zero."""
-        if ufunc in _INTEGER and set(kinds) <= set("iub") and not {"over", "divide"}.isdisjoint(self.raised):
+        if ufunc in _INTEGER and set(kinds) <= set("iub"):
             self.refuse(f"{ufunc.__name__} of integers")
 
-    def check(self, error: str, callee: Any, operands: Sequence[Value], y: Value) -> None:
+    def holds(self, error: str, callee: Any, operands: Sequence[Value], y: Value) -> Value:
+        """Return whether an operation sets a flag."""
         write = self.builder.ufunc
 
         def all_of(first: Value, *rest: Value) -> Value:
@@ -136,12 +158,7 @@ class Watch:
                 holds = all_of(holds, pole)
             elif pole is not None:
                 holds = all_of(holds, write(np.logical_not, pole))
-        if holds.type.shape:
-            holds = self.builder.reduce(np.any, holds, range(holds.type.ndim))
-        name = "divide" if callee is np.true_divide else callee.__name__
-        if callee in _OF_SCALARS and not y.type.shape:
-            name = f"scalar {_OF_SCALARS[callee]}"
-        self.builder.raise_if(holds, FloatingPointError, f"{_TEXTS[error]} encountered in {name}")
+        return self.builder.reduce(np.any, holds, range(holds.type.ndim)) if holds.type.shape else holds
 
     def pole(self, callee: Any, operands: Sequence[Value]) -> Value | None:
         """Return where finite operands give an exact infinity; None if an operation has no such place."""
@@ -159,16 +176,21 @@ def _is_silent_cast(x: Value, y: Value) -> bool:
     return np.can_cast(x.type.dtype, y.type.dtype) or x.type.dtype.kind in "iub" and y.type.dtype.kind in "fc"
 
 
-@contextmanager
-def within(builder: Builder) -> Iterator[None]:
-    """Follow the present state of NumPy's errors in what is written within the block."""
-    modes = np.geterr()
-    if not set(modes.values()) <= {"ignore", "warn", "raise"}:
+def follow(trace: Any) -> None:
+    """Let what is written from now on do what the state of NumPy's errors, and the program's warning filters, ask for."""
+    if not set(np.geterr().values()) <= {"ignore", "warn", "raise"}:
         raise BadInput(
             "compiled code does not print, log or call functions for NumPy's floating-point errors (np.errstate); test the values "
             "with np.isfinite"
         )
-    before, builder.watch = builder.watch, Watch(builder, modes) if "raise" in modes.values() else None
+    watch = Watch(trace)
+    trace.builder.watch = watch if watch.is_needed else None
+
+
+@contextmanager
+def unchanged(builder: Builder) -> Iterator[None]:
+    """Restore what is followed at the end of the block."""
+    before = builder.watch
     try:
         yield
     finally:

@@ -288,10 +288,14 @@ class Handlers:
     ) -> Jump | None:
         """Enter a context manager of NumPy or Python while compiling; it catches nothing."""
         if isinstance(manager, warnings.catch_warnings):
-            if manager._record:  # type: ignore[attr-defined]
+            is_recorded = manager._record  # type: ignore[attr-defined]
+            if is_recorded and items[0].optional_vars is not None:
                 raise BadInput(
-                    "compiled code cannot record warnings; put catch_warnings(record=True) around the call of the compiled function"
+                    "compiled code cannot return recorded warnings; put catch_warnings(record=True) around the call of the compiled function"
                 )
+            stack.callback(setattr, self.trace, "recorded", self.trace.recorded)
+            self.trace.recorded |= is_recorded
+            stack.enter_context(float_errors.unchanged(self.trace.builder))
             self.trace.filters.append(list(warnings.filters))
             self.trace.filter_regions.append(self.trace.region)
             stack.callback(self.trace.filters.pop)
@@ -299,7 +303,8 @@ class Handlers:
         is_lock = is_outside(self.trace, manager)
         entered = self.trace.outside.locks.within(stack, manager) if is_lock else stack.enter_context(manager)
         if isinstance(manager, np.errstate):
-            stack.enter_context(float_errors.within(self.trace.builder))
+            stack.enter_context(float_errors.unchanged(self.trace.builder))
+            float_errors.follow(self.trace)
         if items[0].optional_vars is not None:
             self.trace.statements.assign(items[0].optional_vars, entered)
         return self.within_contexts(items[1:], body)

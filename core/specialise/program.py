@@ -129,6 +129,7 @@ class Interpreter(Branches):
         self.warned: set[str] = set()
         self.filters: list[Any] = []  # those of warnings, before each context that sets some
         self.filter_regions: list[Any] = []
+        self.recorded = False  # whether warnings are recorded, and dropped with the record
         self.differentiates = False
         self.numbers = Numbers(self, is_numbered)
         self.new(self.numbers.turns)
