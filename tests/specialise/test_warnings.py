@@ -214,7 +214,8 @@ def test_warnings_that_are_errors_or_dropped(f, x, target):
     before = list(warnings.filters)
     found, expected = warned(compiled, x), warned(f, x)
     assert found[0] == pytest.approx(expected[0], nan_ok=True) and found[1] == expected[1]
-    if (f, x) != (of_numpy, 2.0):  # a kink
+    assert slope(x) == pytest.approx(mo.grad(f)(x), rel=1e-12)
+    if f is not of_numpy or x == 1.7:  # differences ignore NumPy's errors
         assert slope(x) == pytest.approx(ridders(lambda h: f(x + h), 0.01)[0], rel=1e-7)
     assert warnings.filters == before
 
