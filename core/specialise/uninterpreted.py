@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import types
 from contextlib import nullcontext
@@ -15,6 +16,7 @@ from ..source.definitions import describe
 from ..values.array_classes import is_traced_array
 from ..values.attributes import bound_to
 from ..values.items import items_of
+from .after_run import TIMES, Today, time_after_run
 from .arguments import has_traced
 from .clocks import CLOCKS, read
 from .containers import CONTAINERS, ON_ENTRIES
@@ -56,6 +58,10 @@ class Uninterpreted:
         if is_impure(function):
             if function in CLOCKS and not args and not kwargs:
                 return read(self.trace, function)
+            if function in TIMES:
+                return time_after_run(function, args, kwargs)
+            if function == datetime.date.today:
+                return self.trace.outside.guards.setdefault(("today",), Today()).found
             function, args = self.generators.prepared(function, args, kwargs)
             found = self.generators.selected(function, args, kwargs)
             if found is not NotImplemented:
