@@ -1,8 +1,11 @@
-"""The engine's lock, and cleanup that survives interrupts.
+"""The engine's lock, the user's locks, and cleanup that survives interrupts.
 
 ``one_at_a_time`` guards all state that threads share: parsed sources, compiled forms, objects in use by a run.  A
 single lock cannot deadlock against another one: the garbage collector may call a user's ``__del__`` wherever the
 engine allocates, and that may differentiate and compile.  The lock is re-entrant for the same reason.
+
+``with_locks`` holds locks of the user's program while a compiled one is traced or run.  They are acquired before the
+engine's lock, since a thread that holds one of them may wait for the engine.
 
 ``undo`` completes the cleanup at the end of a run even if a ``KeyboardInterrupt``, another signal or a ``MemoryError``
 arrives during it.  Python may raise a signal's exception at any function entry or loop iteration, also inside
@@ -24,8 +27,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeVar
 
 one_at_a_time = threading.RLock()
 
@@ -45,6 +48,58 @@ def given_up() -> Iterator[None]:
         yield
     finally:
         lock._acquire_restore(state)
+
+
+class Unlocked(BaseException):
+    """What is being traced or run needs locks of the user's program that are not held."""
+
+    def __init__(self, locks: tuple[Any, ...]) -> None:
+        super().__init__()
+        self.locks = locks
+
+
+class _Held(threading.local):
+    locks: tuple[Any, ...] = ()
+
+
+_held = _Held()
+Result = TypeVar("Result")
+
+
+def need(locks: tuple[Any, ...]) -> None:
+    """Raise ``Unlocked`` if ``with_locks`` does not hold these locks in this thread."""
+    missing = tuple(x for x in locks if all(x is not held for held in _held.locks))
+    if missing:
+        raise Unlocked(missing)
+
+
+def with_locks(run: Callable[[], Result]) -> Result:
+    """Return ``run()``, which is begun again, with the locks held, if it needs locks."""
+    locks: tuple[Any, ...] = ()
+    before = _held.locks
+    while True:
+        try:
+            with _acquired(locks):
+                try:
+                    _held.locks = (*before, *locks)
+                    return run()
+                finally:
+                    _held.locks = before
+        except Unlocked as found:
+            locks = (*locks, *found.locks)
+
+
+def _acquired(locks: tuple[Any, ...]) -> ExitStack:
+    """Acquire all of the locks, never waiting for one while holding another: their order may differ in other threads."""
+    while True:
+        with ExitStack() as stack:
+            for i, lock in enumerate(locks):
+                if not lock.acquire(blocking=i == 0):
+                    locks = (*locks[i:], *locks[:i])
+                    break
+                stack.callback(lock.release)
+            else:
+                return stack.pop_all()
 
 
 ATTEMPTS = 3

@@ -26,6 +26,7 @@ from ..recursion import DeepRecursion, deeply
 from ..rules.connected import connected
 from ..source.definitions import describe
 from ..specialise import Program, specialise
+from ..specialise.drivers import is_users
 from ..specialise.numbers import Needed
 from ..specialise.outside import Varying
 from ..specialise.traced import NeedsConcrete
@@ -185,6 +186,16 @@ def calls_python(block: Block) -> bool:
     return any(op.callee in (callback, debug_print) for op in operations(block))
 
 
+def refuse_waiting(f: Callable[..., Any], program: Program) -> None:
+    """Refuse a program that calls Python while it holds locks."""
+    for op in operations(program.function.block) if program.locks else ():
+        if op.callee is callback and is_users(op.named["function"].constant):
+            raise BadInput(
+                f"{describe(f)} enters a lock from outside, which is held while the program runs, and calls Python, which could wait "
+                "for the lock; call Python before or after it"
+            )
+
+
 def check_overlap(parameters: Sequence[Any], written: Sequence[int]) -> None:
     """Raise if an array that is written to shares memory with another one."""
     arrays = [(i, x) for i, x in enumerate(parameters) if type(x) is np.ndarray]
@@ -297,6 +308,7 @@ def _specialised(
         if program.differentiates and not is_strong and calls_python(program.function.block):
             is_strong = options["is_strong"] = True  # it cannot be run again where a result is NaN: see ``may_repeat``
             continue
+        refuse_waiting(f, program)
         chosen = targets.choose(program.function, target, first)
         if chosen[0] == first[0] or not _is_for(first[0], program.function):
             break

@@ -122,6 +122,8 @@ def _summary(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, 
 
 def _details(compilation: Compilation) -> list[str]:
     program, lines = compilation.program, []
+    if program.locks:
+        lines.append(f"locks that are held while it runs: {len(program.locks)}")
     if program.hidden:
         lines.append(f"read from outside at each call: {len(program.hidden)} array(s) and number(s)")
     guards = [guard for guard in program.guards if not isinstance(guard, Code)]

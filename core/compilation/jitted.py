@@ -13,7 +13,7 @@ import numpy as np
 from ..eager.recorded.call import call
 from ..eager.recorded.tape import NotANumber, Tape
 from ..errors import BadInput, CapacityExceeded
-from ..exclusion import one_at_a_time
+from ..exclusion import need, one_at_a_time, with_locks
 from ..faults import prune
 from ..source.definitions import describe, name_of
 from ..specialise.objects import LIBRARIES
@@ -182,7 +182,7 @@ class Jitted:
         """
         try:
             given = self.given(args, kwargs)
-            made = specialised(self.function, *given, self.target, self.checks)
+            made = with_locks(lambda: specialised(self.function, *given, self.target, self.checks))
             text = explanation(made.compile(keep=True), *given)
         except Exception as error:
             prune(error)
@@ -192,10 +192,14 @@ class Jitted:
 
     def general(self, *args: Any, **kwargs: Any) -> Any:
         """Find or compile the program for any arguments and run it; the next call tries this program first."""
+        return with_locks(lambda: self._general(args, kwargs))
+
+    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = self.given(args, kwargs)
         found, leaves = self.compilation(*given)
         found.compile()
-        if not self.first and not found.capacity:
+        need(found.program.locks)
+        if not self.first and not found.capacity and not found.program.locks:
             if found.enter is None:
                 found.enter = entry(found, layout_of(given), leaves, self.general, self.strongly)
             self.enter = found.enter
@@ -243,24 +247,24 @@ class Jitted:
         found = None if form is None else form.programs.get(form.values(leaves))
         if found is not None and found.is_current():
             return found, leaves
-        with one_at_a_time:
-            return self._made(args, kwargs, leaves, key), leaves
+        return with_locks(lambda: self._made(args, kwargs, leaves, key)), leaves
 
     def _made(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any], key: Any) -> Compilation:
         """Return the program, traced now unless another thread has done so meanwhile."""
         given = args, kwargs
-        form = self.forms.setdefault(key, _Form())
-        found = form.programs.get(form.values(leaves))
-        if found is None or not found.is_current():
-            found = specialised(
-                self.function, args, kwargs, self.target, self.checks, form.static, 0, self.is_strong, form.capacity
-            )
-            form.static = tuple(sorted({*form.static, *found.static}))
-            form.written = tuple(sorted({*form.written, *found.written}))
-            form.programs[form.values(leaves)] = found
-            layout = layout_of(given)
-            self.history.add(names_of_arguments(self.function, layout), leaves, found.static, self._fixed(args, kwargs))
-        return found
+        with one_at_a_time:
+            form = self.forms.setdefault(key, _Form())
+            found = form.programs.get(form.values(leaves))
+            if found is None or not found.is_current():
+                found = specialised(
+                    self.function, args, kwargs, self.target, self.checks, form.static, 0, self.is_strong, form.capacity
+                )
+                form.static = tuple(sorted({*form.static, *found.static}))
+                form.written = tuple(sorted({*form.written, *found.written}))
+                form.programs[form.values(leaves)] = found
+                names = names_of_arguments(self.function, layout_of(given))
+                self.history.add(names, leaves, found.static, self._fixed(args, kwargs))
+            return found
 
     def _fixed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments that are compile-time constants as a whole, by name."""

@@ -30,6 +30,7 @@ class Builder:
     Calls of small constants are folded.  Integer arithmetic is deduplicated: a result that equals a value in scope is that
     value.  ``integers`` holds the affine forms and bounds of the integers so far.
     ``check(condition, exception, text, values)`` may handle a run-time check itself; it then returns True.
+    ``watch(callee, operands, results)``, if any, is told each call, also one that is folded.
     ``is_differentiated`` tells rules that the operations they write will be differentiated.
     """
 
@@ -40,6 +41,7 @@ class Builder:
         self.open: list[tuple[list[Operation], int]] = [([], 0)]
         self.made: dict[Any, tuple[Value, list[Operation]]] = {}
         self.check: Callable[..., bool] = lambda *check: False
+        self.watch: Any = None
 
     @property
     def out(self) -> list[Operation]:
@@ -106,6 +108,14 @@ class Builder:
 
     def call(self, callee: Any, operands: Sequence[Value], types: Sequence[Any], **constants: Any) -> list[Value]:
         """Append a call with results of the given types; constants are passed by keyword."""
+        results = self.called(callee, operands, types, constants)
+        if self.watch is not None:
+            self.watch(callee, operands, results)
+        return results
+
+    def called(
+        self, callee: Any, operands: Sequence[Value], types: Sequence[Any], constants: dict[str, Any]
+    ) -> list[Value]:
         if callee in _FOLDED and all(map(_is_small, operands)) and _fits(kind := types[0]):
             body = callee.body if isinstance(callee, typed.Primitive) else None
             with np.errstate(all="ignore"):
@@ -239,6 +249,8 @@ class Builder:
             with np.errstate(all="ignore"):
                 found = function(*(v.constant for v in values))
             folded = [Value(type=t, constant=f) for t, f in zip(types, found if function.nout > 1 else [found])]
+            if self.watch is not None:
+                self.watch(function, values, folded)
             return folded if function.nout > 1 else folded[0]
         if function.nout == 1 and not shape and all(d.kind in "iub" for d in dtypes):
             return self._integer(function, values, types[0])

@@ -16,6 +16,7 @@ from ..ir.traced_text import Text
 from ..ir.typed import BOOL, ArrayType, in_one_form
 from ..values.array_classes import is_traced_array
 from ..values.items import items_of
+from .after_run import AfterRun
 from .instances import held_by_instance, is_array_like, is_instance
 from .rows import Rows
 from .scopes import Choice, Closure
@@ -52,7 +53,7 @@ def traced_leaf(parameter: Any, x: Any, is_read_only: bool) -> Any:
 
 def has_traced(x: Any, depth: int = 4) -> bool:
     """Whether an argument is or contains a traced value, or an object that NumPy takes for an array."""
-    if isinstance(x, (Traced, Text, Choice, Rows)) or is_array_like(x) or is_traced_array(x):
+    if isinstance(x, (Traced, Text, Choice, Rows)) or type(x) is AfterRun or is_array_like(x) or is_traced_array(x):
         return True
     if depth and isinstance(x, (list, tuple, deque)):
         return any(has_traced(e, depth - 1) for e in items_of(x))
@@ -66,7 +67,7 @@ def depends_on_traced(x: Any) -> bool:
     seen: set[int] = set()
 
     def depends(x: Any) -> bool:
-        if isinstance(x, (Traced, Text, Choice, Closure, Rows)):
+        if isinstance(x, (Traced, Text, Choice, Closure, Rows)) or type(x) is AfterRun:
             return True
         if isinstance(x, MethodType):
             return depends(x.__self__)

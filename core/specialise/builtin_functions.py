@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..values.attributes import has_dict
+from .after_run import AfterRun, kind_made
 from .arguments import has_traced
 from .array_likes import ARRAYS
 from .as_numbers import conversions
@@ -58,6 +59,8 @@ from .traced import Array, NeedsConcrete, Scalar, Traced
 def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
     if isinstance(x, Conflict):
         x.refuse()
+    if type(x) is AfterRun:
+        return issubclass(kind_made(x), kinds)
     return isinstance(like(x) if isinstance(x, Traced) else range(0) if type(x) is Range else x, kinds)
 
 
@@ -66,6 +69,8 @@ def _type(trace: Any, x: Any, *rest: Any) -> Any:
         x.refuse()
     if rest:
         return type(x, *rest)
+    if type(x) is AfterRun:
+        return kind_made(x)
     return python_type(x) if isinstance(x, Traced) else range if type(x) is Range else type(x)
 
 

@@ -48,6 +48,8 @@ class Entered:
 
     def __init__(self, trace: Any, x: Any, integers: bool | Sequence[bool] = True) -> None:
         """``integers``: whether Python ints are differentiated, or whether each of them is, in order."""
+        if trace.builder.watch is not None:
+            trace.builder.watch.refuse("a derivative")
         self.trace, self.x = trace, x
         found = Describe(Traced, shared=(Array, np.ndarray))
         self.layout, self.leaves, self.objects = found.describe(x), found.leaves, found.objects

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import operator
-import threading
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -16,8 +15,10 @@ from ..errors import BadInput, MorulaError
 from ..faults import kind_of
 from ..ir.dynamic import Block, walk
 from ..ir.typed import callback
+from . import float_errors
 from .branches import Jump
 from .drivers import is_users
+from .locks import is_outside
 from .raising import Ended, OneOf, Raised, Sees
 from .scopes import Choice
 
@@ -293,31 +294,26 @@ class Handlers:
     ) -> Jump | None:
         """Enter a context manager of NumPy or Python while compiling; it catches nothing."""
         if isinstance(manager, warnings.catch_warnings):
-            if manager._record:  # type: ignore[attr-defined]
+            is_recorded = manager._record  # type: ignore[attr-defined]
+            if is_recorded and items[0].optional_vars is not None:
                 raise BadInput(
-                    "compiled code cannot record warnings; put catch_warnings(record=True) around the call of the compiled function"
+                    "compiled code cannot return recorded warnings; put catch_warnings(record=True) around the call of the compiled function"
                 )
+            stack.callback(setattr, self.trace, "recorded", self.trace.recorded)
+            self.trace.recorded |= is_recorded
+            stack.enter_context(float_errors.unchanged(self.trace.builder))
             self.trace.filters.append(list(warnings.filters))
             self.trace.filter_regions.append(self.trace.region)
             stack.callback(self.trace.filters.pop)
             stack.callback(self.trace.filter_regions.pop)
-        entered = stack.enter_context(manager)
-        if isinstance(manager, np.errstate) and not set(np.geterr().values()) <= {"ignore", "warn"}:
-            raise BadInput(
-                "compiled code does not raise, print or log NumPy's floating-point errors (np.errstate); test the values "
-                "with np.isfinite"
-            )
+        is_lock = is_outside(self.trace, manager)
+        entered = self.trace.outside.locks.within(stack, manager) if is_lock else stack.enter_context(manager)
+        if isinstance(manager, np.errstate):
+            stack.enter_context(float_errors.unchanged(self.trace.builder))
+            float_errors.follow(self.trace)
         if items[0].optional_vars is not None:
             self.trace.statements.assign(items[0].optional_vars, entered)
-        is_lock = type(manager) in _LOCKS
-        self.trace.outside.locks += is_lock
-        try:
-            return self.within_contexts(items[1:], body)
-        finally:
-            self.trace.outside.locks -= is_lock
-
-
-_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, threading.Semaphore)
+        return self.within_contexts(items[1:], body)
 
 
 def _is_plain(node: ast.AST) -> bool:

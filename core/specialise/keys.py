@@ -41,7 +41,7 @@ def use_as_key(trace: Any, x: Any) -> None:
             "the objects, and use that"
         )
     for e in _objects_in(x):
-        _refuse_unfit(e)
+        _refuse_unfit(trace, e)
         _hash_first(trace, e)
     if isinstance(x, (tuple, frozenset)):
         hash_of(trace, x)
@@ -78,16 +78,22 @@ def _objects_in(x: Any) -> list[Any]:
     return [x] if is_hashed else []
 
 
-def _refuse_unfit(x: Any) -> None:
+def _refuse_unfit(trace: Any, x: Any) -> None:
     """Refuse a key whose comparison stores something, or that has attributes on some paths only."""
     names = storing(type(x)) & {"__hash__", "__eq__"}
-    if "__eq__" in names and stores_by_itself(type(x), "__eq__", "__hash__"):
+    may_store = "__eq__" in names and stores_by_itself(type(x), "__eq__", "__hash__")
+    if may_store and not _is_hashed_by_identity(trace, x, names):
         raise BadInput(_changes(x, "__eq__"))
     if any(isinstance(e, (Late, Conflict, Choice)) for e in held_by_instance(x).values()):
         raise BadInput(
             f"a {type(x).__name__} is a dict key or set element, but its attributes depend on a condition that is not known while "
             "compiling; use a key that is the same on both paths"
         )
+
+
+def _is_hashed_by_identity(trace: Any, x: Any, storing: frozenset[str]) -> bool:
+    """Whether the hash of an object from outside is its identity, so that it equals no other key's and nothing compares them."""
+    return "__hash__" not in storing and id(x) not in trace.made and hash_of(trace, x) in (id(x), object.__hash__(x))
 
 
 def _hash_first(trace: Any, x: Any) -> None:

@@ -26,6 +26,7 @@ from .arguments import type_of_argument
 from .contents import CONTAINERS, NUMBERS, Absent, Contents, is_equal_in_form, is_unchanged
 from .instances import Slots, held_by_instance, hold, is_instance
 from .keys import fixed
+from .locks import Locks
 from .outside_variables import Variables
 from .state import content, put
 from .traced import Traced
@@ -162,7 +163,7 @@ class Outside:
         self.variables = Variables()
         self.arrays_of_classes: dict[int, tuple[Any, Any]] = {}  # with the program's objects for them
         self.own: dict[int, Any] = {}  # the arrays of classes, by the program's objects
-        self.locks = 0  # how many the program holds
+        self.locks = Locks()
         self.varying: set[Any] = set()  # the places of numbers that the program changes
         self.replaced: list[tuple[Any, ...]] = []  # the changed places of outside holders
         self.kept: set[tuple[int, Any]] = set()  # the changed places whose old values are part of the new ones
@@ -311,7 +312,6 @@ class Outside:
             return
         if trace.recursions:
             self.refuse_change(holder)
-        self.refuse_under_a_lock(f"a {kind_of(holder)} from outside")
         if id(holder) in self.changed:
             return
         _refuse_before_other_threads(holder)
@@ -335,14 +335,6 @@ class Outside:
         self.changed[id(holder)] = self.changed[id(held)] = holder, before, inside
         trace.given_objects[id(holder)] = holder
         put(holder, inside)
-
-    def refuse_under_a_lock(self, what: str) -> None:
-        """Refuse a change within ``with lock:``, which holds the lock while compiling and not when the change is made."""
-        if self.locks:
-            raise BadInput(
-                f"compiled code changes {what} under a lock, but such changes are made after its run, without the lock; pass it as an "
-                "argument, and hold the lock around the call"
-            )
 
     def keep(self, holder: Any, key: Any) -> None:
         """Note that a value which replaces the one at ``holder[key]`` is made of it, or may be it."""

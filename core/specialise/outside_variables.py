@@ -57,7 +57,6 @@ class Variables:
             raise BadInput(
                 f"a recursive function assigns to '{key}', a variable outside of it; return the value instead"
             )
-        trace.outside.refuse_under_a_lock(f"'{key}', a variable outside of the function,")
         known = self.found.get((id(holder), key))
         if known is None:
             known = Variable(holder, key)

@@ -29,6 +29,7 @@ from .called_back import restore
 from .calls import Calls
 from .containers import Containers
 from .expressions import Expressions
+from .float_errors import around_a_program
 from .folds import Folds
 from .handlers import Handlers
 from .identity import Candidates
@@ -128,6 +129,7 @@ class Interpreter(Branches):
         self.warned: set[str] = set()
         self.filters: list[Any] = []  # those of warnings, before each context that sets some
         self.filter_regions: list[Any] = []
+        self.recorded = False  # whether warnings are recorded, and dropped with the record
         self.differentiates = False
         self.numbers = Numbers(self, is_numbered)
         self.new(self.numbers.turns)
@@ -324,6 +326,7 @@ class Program:
     is_irregular: bool  # whether the result contains a list of traced length, or contains itself
     outside: dict[int, type]
     """The outside lists, dicts and objects, by id: the program assumes that no argument is one of them."""
+    locks: tuple[Any, ...]  # held while it runs, and its changes are made
 
     def result(self, results: list[Any], parameters: Sequence[Any], objects: Any) -> Any:
         """Build the Python result from the function's results, its parameters, and the caller's numbered objects.
@@ -372,7 +375,8 @@ def specialise(
     vars(trace).update(options)
     try:
         try:
-            return _traced(trace, f, args, kwargs, static, read_only)
+            with around_a_program():
+                return _traced(trace, f, args, kwargs, static, read_only)
         finally:
             refusal = restore(trace.seen_outside)
             trace.outside.restore()
@@ -430,6 +434,7 @@ def _traced(
             raise
         except Exception as error:
             y = trace.end_with(error)
+        trace.outside.locks.finish()
         results.note_changes(trace.outside.changes(trace))
         hidden = list(trace.outside.inputs.values())
         for i, (_, x) in enumerate(hidden, len(kept)):
@@ -481,6 +486,7 @@ def _traced(
         trace.has_capacity,
         results.is_irregular,
         {} if has_one_memory else trace.outside.holders(),
+        tuple(trace.outside.locks.found),
     )
 
 

@@ -21,6 +21,7 @@ from ..values.holders import blank, kind_of as kind_of_holder, layout_of_class
 from ..values.items import are_in_one_order, base_of, count_of, entries_of, is_same_key, items_of
 from ..values.layout import STATIC, held_by
 from ..values.numbers import PASSIVE
+from .after_run import AfterRun, make
 from .forms import containers, of_entries
 from .identity import candidates
 from .instances import held_by_instance, is_instance
@@ -74,6 +75,8 @@ class Results:
             number = self.given[id(x)]
             self.knows_objects = True
             return lambda results, leaves, objects: objects[number]
+        if type(x) is AfterRun:
+            self.shared.setdefault(id(x), _Shared())
         shared = self.shared.get(id(x))
         if shared is None:
             return self.plan_of_holder(x)
@@ -123,6 +126,8 @@ class Results:
                     )
 
     def plan_of_holder(self, x: Any) -> Plan:
+        if type(x) is AfterRun:
+            return lambda results, leaves, objects: make(x)
         if rows_of(x) is not None:
             kind, items = type(x), self.plan_of_rows(x[0])
             return lambda results, leaves, objects: kind(items(results, leaves, objects))
@@ -451,7 +456,7 @@ def _is_object(key: Any) -> bool:
 
 
 def _holds_traced(x: Any, seen: set[int]) -> bool:
-    if isinstance(x, (Traced, Choice, Closure, Rows)):
+    if isinstance(x, (Traced, Choice, Closure, Rows)) or type(x) is AfterRun:
         return True
     if id(x) in seen:
         return False

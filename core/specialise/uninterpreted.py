@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import types
 from contextlib import nullcontext
@@ -15,6 +16,7 @@ from ..source.definitions import describe
 from ..values.array_classes import is_traced_array
 from ..values.attributes import bound_to
 from ..values.items import items_of
+from .after_run import TIMES, Today, time_after_run
 from .arguments import has_traced
 from .clocks import CLOCKS, read
 from .constants import as_known
@@ -24,6 +26,7 @@ from .impure import is_impure, refuse_effects
 from .instances import is_instance
 from .iterators import Drawn, Iterator as Iterating, refuse_next
 from .keys import hashing
+from .locks import is_made, is_outside
 from .state import content
 from .surface.python_numbers import INSTEAD
 from .traced import WHOLE, NeedsConcrete
@@ -39,6 +42,8 @@ class Uninterpreted:
     def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Call a function as Python does; containers, iterators and arrays that it makes become the program's."""
         asked = self.trace.asked
+        if is_outside(self.trace, bound_to(function)):
+            return self.trace.outside.locks.called(function, args, kwargs)
         if function in self.trace.called:  # NumPy's and Python's protocols have only called back
             raise BadInput(f"{describe(function)} cannot be compiled for these arguments; call it through mo.callback")
         refuse_effects(function, self.trace.made)
@@ -54,6 +59,10 @@ class Uninterpreted:
         if is_impure(function):
             if function in CLOCKS and not args and not kwargs:
                 return read(self.trace, function)
+            if function in TIMES:
+                return time_after_run(function, args, kwargs)
+            if function == datetime.date.today:
+                return self.trace.outside.guards.setdefault(("today",), Today()).found
             if not writes(function):
                 args = tuple(as_known(self.trace, x) for x in args)
                 kwargs = {name: as_known(self.trace, x) for name, x in kwargs.items()}
@@ -111,7 +120,7 @@ class Uninterpreted:
             )
         elif isinstance(found, frozenset):
             self.check_keys(found)
-        elif function is object.__new__ and is_instance(found):
+        elif function is object.__new__ and is_instance(found) or is_made(found):
             self.trace.new(found)
         return found if getattr(function, "__name__", "") in STATES else self.take_in(found)
 

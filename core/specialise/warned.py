@@ -16,6 +16,8 @@ from ..ir.dynamic import Block
 from ..ir.places import calls_to
 from ..ir.traced_text import Text, braced
 from ..ir.typed import ArrayType, callback
+from .filters import UNKNOWN, action, own_filters
+from .float_errors import follow
 from .logged import Logged
 from .traced import EFFECTS, traces
 
@@ -61,39 +63,29 @@ def warn(trace: Any, message: Any, category: Any = None, stacklevel: int = 1, so
     if not issubclass(kind, Warning) or not isinstance(told, (str, Text)):
         raise TypeError(f"category must be a Warning subclass, not '{kind.__name__}'")
     filters = own_filters(trace)
-    if _is_ignored(kind, filters):
-        return
     calls = calls_to(trace.builder.line)
     place = calls[-stacklevel] if 0 < stacklevel <= len(calls) else ("sys", "", 1)  # as Python says
     spaces = [scope.globals for scope in trace.scopes if scope.filename == place[0]]
+    space = spaces[-1] if spaces else {}
+    known = told if isinstance(told, str) and isinstance(category, type) else None
+    how = action(filters, kind, known, space.get("__name__", place[0]), place[2])
+    if how == "error":
+        error = category(told) if isinstance(category, type) else category
+        trace.chain(error)
+        raise error
+    if how == "ignore" or trace.recorded and how != UNKNOWN:
+        return
+    if how == UNKNOWN and (trace.recorded or trace.sees(kind)):
+        raise BadInput(
+            "what a warning filter in compiled code does depends on a text of numbers that are not known while compiling; leave out "
+            "message="
+        )
     text = told if isinstance(told, Text) else Text(braced(told), [])
-    function = Warned(text, category, (place[0], place[2]), filters, spaces[-1] if spaces else {})
+    function = Warned(text, category, (place[0], place[2]), filters, space)
     trace.builder.call(callback, [trace.value(x) for x in text.values], [_DONE], function=function)
 
 
 EFFECTS.add(warnings.warn)
-
-
-def own_filters(trace: Any) -> list[Any]:
-    """Return the filters that the program has put before those of its caller."""
-    if not trace.filters:
-        return []
-    before, now = trace.filters[0], warnings.filters
-    count = len(now) - len(before)
-    if count < 0 or list(now[count:]) != list(before):
-        raise BadInput(
-            "compiled code can only add warning filters in front of the existing ones; leave out append= and resetwarnings"
-        )
-    return list(now[:count])
-
-
-def _is_ignored(kind: type, filters: list[Any]) -> bool:
-    for action, text, category, module, line in filters:
-        if text is not None or module is not None or line:
-            return False
-        if issubclass(kind, category):
-            return action == "ignore"
-    return False
 
 
 def _filtering(function: Any) -> None:
@@ -105,6 +97,7 @@ def _filtering(function: Any) -> None:
                 "condition or in a loop; set filters that outlive the function before its call"
             )
         function(*args, **kwargs)
+        follow(trace)
 
     EFFECTS.add(function)
 

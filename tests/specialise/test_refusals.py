@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import re
 import threading
 
@@ -15,7 +16,6 @@ import morula as mo
 A = np.array([0.5, -1.0, 1.5, 2.0])
 KEPT: set[int] = set()
 LOCK = threading.Lock()
-TOTAL = 0.0
 
 
 def lengthens(x, n):
@@ -61,11 +61,18 @@ def keeps_outside(x):
     return x
 
 
-def assigns_a_global(x):
-    global TOTAL
-    with LOCK:
-        TOTAL = x  # here
+def leaves_a_lock_acquired(x):
+    LOCK.acquire()
     return x
+
+
+def asks_for_a_lock(x):
+    return x if LOCK.acquire(False) else -x
+
+
+def calls_python_and_locks(x):
+    with LOCK:
+        return mo.callback(math.sin, 0.0, x)
 
 
 def depends_on_text(x):
@@ -112,11 +119,9 @@ REFUSED = [
     ),
     (key_from_data, (1.5, 2.5), "the index or key of a write to a dict must be known .*; use an array"),
     (keeps_outside, (1.5,), "changes a set that is not one of the function's arguments; pass it as an argument"),
-    (
-        assigns_a_global,
-        (1.5,),
-        "changes 'TOTAL', a variable outside of the function, under a lock, .* hold the lock around the call",
-    ),
+    (leaves_a_lock_acquired, (1.5,), "acquires a lock from outside and does not release it, .*; use `with lock:`"),
+    (asks_for_a_lock, (1.5,), "calls acquire of a lock from outside, whose result depends on other threads"),
+    (calls_python_and_locks, (1.5,), "enters a lock from outside, .* calls Python, which could wait for the lock"),
     (depends_on_text, (1.5,), "a string formatted from numbers that are not known .* can only be printed"),
     (never_ends, (1.5,), "was unrolled for 20001 iterations; let its condition depend on an argument, or use range"),
     (waits, (1.5,), "waits .* is an async function, which cannot be compiled"),

@@ -9,6 +9,7 @@ import pytest
 from path_tester import run_on
 
 import morula as mo
+from morula.core.testing.differences import ridders
 
 
 class OwnWarning(UserWarning):
@@ -145,9 +146,89 @@ def recorded(x):
     [
         (outliving, "simplefilter in compiled code must stand directly in a `with warnings.catch_warnings"),
         (on_one_path, "simplefilter in compiled code must stand directly in a `with warnings.catch_warnings"),
-        (recorded, "cannot record warnings"),
+        (recorded, "cannot return recorded warnings"),
     ],
 )
 def test_refused(f, text, target):
     with pytest.raises(mo.BadInput, match=text):
         mo.jit(f, target=target)(2.0)
+
+
+def recorded_and_dropped(x):
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        warnings.warn(f"x is {x}")
+    return x * x
+
+
+def caught(x):
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("error")
+        try:
+            if x > 1.0:
+                warnings.warn("too large", RuntimeWarning)
+            y = x * x
+        except RuntimeWarning as error:
+            y = 3.0 * x + len(error.args[0])
+    return y
+
+
+def selected(x):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="bad")
+        warnings.filterwarnings("ignore", category=UserWarning)
+        try:
+            warnings.warn("good")
+            y = 2.0 * x
+            warnings.warn("bad")
+        except UserWarning:
+            y = 5.0 * x
+    return y
+
+
+def of_numpy(x):
+    x = np.float64(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            y = np.sqrt(x - 1.0) / (x - 2.0)
+        except RuntimeWarning as error:
+            y = x * len(error.args[0])
+    return y
+
+
+def of_numpy_selected(x):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "divide by zero")
+        a = np.sqrt(np.float64(x) - 1.0)
+        try:
+            return a, 1.0 / (np.float64(x) - 2.0)
+        except RuntimeWarning:
+            return a, 7.0
+
+
+@pytest.mark.parametrize("f", [recorded_and_dropped, caught, selected, of_numpy])
+@pytest.mark.parametrize("x", [0.5, 1.7, 2.0])
+def test_warnings_that_are_errors_or_dropped(f, x, target):
+    compiled, slope = mo.jit(f, target=target), mo.jit(mo.grad(f), target=target)
+    before = list(warnings.filters)
+    found, expected = warned(compiled, x), warned(f, x)
+    assert found[0] == pytest.approx(expected[0], nan_ok=True) and found[1] == expected[1]
+    assert slope(x) == pytest.approx(mo.grad(f)(x), rel=1e-12)
+    if f is not of_numpy or x == 1.7:  # differences ignore NumPy's errors
+        assert slope(x) == pytest.approx(ridders(lambda h: f(x + h), 0.01)[0], rel=1e-7)
+    assert warnings.filters == before
+
+
+def test_the_text_selects_numpys_warnings(target):
+    compiled = mo.jit(of_numpy_selected, target=target)
+    with np.errstate(invalid="ignore"):
+        for x in (0.5, 2.0, 3.0):
+            assert np.array_equal(compiled(x), of_numpy_selected(x), equal_nan=True)
+
+
+def test_a_filter_that_is_there_already(target):
+    compiled = mo.jit(recorded_and_dropped, target=target)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert compiled(2.0) == 4.0

@@ -114,6 +114,8 @@ def combine(trace: Trace, ufunc: np.ufunc, a: Value, b: Value) -> Value:
     """Apply a binary operator's ufunc to two values: with Python's checks if both are Python numbers."""
     if a.type.weak and b.type.weak:
         return _python(trace, ufunc, a, b)
+    if trace.builder.watch is not None:
+        trace.builder.watch.refuse_integers(ufunc, a.type.dtype.kind + b.type.dtype.kind)
     if ufunc is np.power:
         return numpy_power(trace.builder, a, b)
     return trace.builder.ufunc(ufunc, a, b)
@@ -232,6 +234,8 @@ def share_memory(x: Any, y: Any) -> bool:
 def assign(trace: Trace, array: Array, x: Value, what: str = "an assignment") -> None:
     """Write a result into an array; the result must fit without a change of kind and without new dimensions."""
     dtype, builder = array.type.dtype, trace.builder
+    if builder.watch is not None:  # NumPy raises when it has written
+        builder.watch.refuse(f"{what} in place, or with out=,")
     array.check_writeable("output array is read-only")
     if not np.can_cast(x.type.dtype, dtype, "same_kind") and not x.type.weak:
         raise BadInput(

@@ -85,6 +85,8 @@ def compute(builder: Builder, ufunc: np.ufunc, values: list[Value], dtype: Any =
             casting="unsafe",
         )
         values = [builder.cast(v, d) for v, d in zip(values, loop)]
+    if builder.watch is not None:
+        builder.watch.refuse_integers(ufunc, "".join(v.type.dtype.kind for v in values))
     if ufunc is np.power:
         return _as_new(builder, numpy_power(builder, *values))
     found = builder.ufunc(ufunc, *values)
