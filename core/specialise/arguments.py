@@ -21,7 +21,7 @@ from .instances import held_by_instance, is_array_like, is_instance
 from .rows import Rows
 from .scopes import Choice, Closure
 from .surface.views import Strided
-from .traced import Array, Scalar, Storage, Traced
+from .traced import Array, ArrayOfObjects, Scalar, Storage, Traced
 
 _WEAK = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 
@@ -53,7 +53,8 @@ def traced_leaf(parameter: Any, x: Any, is_read_only: bool) -> Any:
 
 def has_traced(x: Any, depth: int = 4) -> bool:
     """Whether an argument is or contains a traced value, or an object that NumPy takes for an array."""
-    if isinstance(x, (Traced, Text, Choice, Rows)) or type(x) is AfterRun or is_array_like(x) or is_traced_array(x):
+    kinds = (Traced, ArrayOfObjects, Text, Choice, Rows)
+    if isinstance(x, kinds) or type(x) is AfterRun or is_array_like(x) or is_traced_array(x):
         return True
     if depth and isinstance(x, (list, tuple, deque)):
         return any(has_traced(e, depth - 1) for e in items_of(x))

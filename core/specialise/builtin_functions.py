@@ -21,6 +21,7 @@ from .arguments import has_traced
 from .array_likes import ARRAYS
 from .as_numbers import conversions
 from .copying import deep, shallow
+from .elements_of_arrays import ITERATORS
 from .folds import is_fused
 from .formatting import by_percent, formatted, is_told, repr_of, text_of
 from .frames import OF_FRAMES
@@ -46,6 +47,7 @@ from .itertools_in_python import DEFINITIONS, alike, all_, any_, called
 from .keys import hash_of
 from .lists_in_python import BISECTIONS, collected
 from .math_in_python import DEFINITIONS as OF_MATH
+from .new_object_arrays import MAKING, or_else
 from .range_in_python import Range
 from .rows import rows_of
 from .scopes import Conflict, Late
@@ -53,7 +55,7 @@ from .sequences import traced_range
 from .sorting import SORTING
 from .subscripts import delitem, getitem, setitem
 from .suspended import Generator
-from .traced import Array, NeedsConcrete, Scalar, Traced
+from .traced import ArrayOfObjects, NeedsConcrete, Scalar, Traced
 
 
 def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
@@ -61,7 +63,9 @@ def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
         x.refuse()
     if type(x) is AfterRun:
         return issubclass(kind_made(x), kinds)
-    return isinstance(like(x) if isinstance(x, Traced) else range(0) if type(x) is Range else x, kinds)
+    return isinstance(
+        like(x) if isinstance(x, (Traced, ArrayOfObjects)) else range(0) if type(x) is Range else x, kinds
+    )
 
 
 def _type(trace: Any, x: Any, *rest: Any) -> Any:
@@ -71,17 +75,17 @@ def _type(trace: Any, x: Any, *rest: Any) -> Any:
         return type(x, *rest)
     if type(x) is AfterRun:
         return kind_made(x)
-    return python_type(x) if isinstance(x, Traced) else range if type(x) is Range else type(x)
+    return python_type(x) if isinstance(x, (Traced, ArrayOfObjects)) else range if type(x) is Range else type(x)
 
 
-def python_type(x: Traced) -> type:
+def python_type(x: Traced | ArrayOfObjects) -> type:
     """Return the Python or NumPy type of the object that a traced value represents."""
-    if isinstance(x, Array):
+    if not isinstance(x, Scalar):
         return np.ndarray
     return x.type.number
 
 
-def like(x: Traced) -> Any:
+def like(x: Traced | ArrayOfObjects) -> Any:
     """Return a number or an array of the type of the object that a traced value represents."""
     kind = python_type(x)
     return np.empty(0) if kind is np.ndarray else kind(0)
@@ -349,6 +353,8 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     zip: _zip,
     reversed: _reversed,
     **ARRAYS,
+    **ITERATORS,
+    **{f: or_else(make, ARRAYS[f]) if f in ARRAYS else make for f, make in MAKING.items()},
     itertools.count: lambda trace, start=0, step=1: trace.new(Count(start, step)),
     **{function: _in_python(definition) for function, definition in {**DEFINITIONS, **BISECTIONS}.items()},
     **{function: _if_traced(definition) for function, definition in OF_MATH.items()},

@@ -147,7 +147,7 @@ def elementwise(function, otypes, kept, *args):
         is_tuple = len(kinds) > 1
     outputs = [np.empty(n, kind) for kind in kinds]
     for i in range(n):
-        found = at([row[i].item() for row in rows])
+        found = at([row.item(i) for row in rows])
         for output, y in zip(outputs, found if is_tuple else (found,)):
             output[i] = y
     shaped = [np.copy(np.reshape(output, shape)) for output in outputs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import deque
 from typing import Any
 
@@ -21,7 +22,7 @@ from .joined_types import convert, join, leading, length_of, padded
 from .rows import Rows, has_rows, rows_of
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .state import After, content, value_after
-from .traced import Array, Scalar, Storage, Traced
+from .traced import Array, ArrayOfObjects, Scalar, Storage, Traced
 
 
 class Merger:
@@ -73,6 +74,9 @@ class Merger:
             return a
         if a is True and b is False and self.condition.type.dtype.kind == "b":
             return Scalar(self.trace.builder.python_bool(self.condition) if is_constant else self.condition)
+        if a is False and b is True:  # a test of the negation tells what the condition does
+            with self.trace.builder.writing(self.afterwards):
+                return self.trace.call(operator.not_, Scalar(self.condition))
         a, b = (self.chosen_on(x, side) for side, x in enumerate((a, b)))
         key = id(a), id(b)
         if key not in self.known:
@@ -331,7 +335,7 @@ class Merger:
         elif (
             is_instance(x)
             and not isinstance(x, (set, BaseException))
-            and not type(x).__module__.startswith(ENGINE)
+            and (isinstance(x, ArrayOfObjects) or not type(x).__module__.startswith(ENGINE))
             and self.trace.made_in(x) is self.regions[side]
         ):
             made = blank(type(x))

@@ -18,6 +18,7 @@ from .containers import CONTAINERS
 from .identity import has_choice, identical
 from .instances import has_array, is_instance, is_sequence, special
 from .lists_in_python import are_equal, extend, is_before, joined, repeated
+from .object_arrays import as_objects
 from .rows import rows_of
 from .surface.operators import UFUNCS
 from .traced import Array, Scalar, Traced
@@ -191,10 +192,8 @@ class Operators:
             other = self.trace.call(np.asarray, y)
             return self.trace.call(function, *((x, other) if is_left else (other, x)))
         if isinstance(x, Array):
-            raise BadInput(
-                f"an operator of an array with a {kind_of(y)} gives an array of objects, which cannot be compiled; define "
-                "__array_ufunc__ = None in the class, which then decides, or apply the operator to each element"
-            )
+            objects = as_objects(x)
+            return self.trace.call(function, *((objects, y) if is_left else (y, objects)))
         number = self.trace.call(self.trace.attribute(x, "item"))  # what NumPy hands to the object's method
         return self.trace.call(function, *((number, y) if is_left else (y, number)))
 

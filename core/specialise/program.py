@@ -38,6 +38,7 @@ from .loop_statements import LoopStatements
 from .matching import Matching
 from .merging import describe as describe_value
 from .numbers import Numbers
+from .object_arrays import ObjectArray, as_numbers
 from .objects import Objects
 from .operators import Operators
 from .outside import Outside, Source
@@ -206,6 +207,8 @@ class Interpreter(Branches):
             )
         if is_array_like(x):
             return self.value(self.call(np.asarray, x))
+        if isinstance(x, ObjectArray):
+            return self.value(as_numbers(x))
         raise BadInput(f"a number or an array is needed, but this is a {kind_of(x)}")
 
     def wrap(self, value: Value) -> Any:

@@ -27,6 +27,7 @@ from .identity import candidates
 from .instances import held_by_instance, is_instance
 from .items_after_run import maker
 from .iterators import Iterator as Unfinished
+from .object_arrays import Entries, ObjectArray
 from .python_functions import python_function
 from .range_in_python import Range
 from .result_arrays import ResultArrays
@@ -128,6 +129,8 @@ class Results:
     def plan_of_holder(self, x: Any) -> Plan:
         if type(x) is AfterRun:
             return lambda results, leaves, objects: make(x)
+        if isinstance(x, (Entries, ObjectArray)):
+            return self.plan_of_objects(x)
         if rows_of(x) is not None:
             kind, items = type(x), self.plan_of_rows(x[0])
             return lambda results, leaves, objects: kind(items(results, leaves, objects))
@@ -186,6 +189,25 @@ class Results:
             )
         self.constants.add(id(x))
         return lambda results, leaves, objects: x
+
+    def plan_of_objects(self, x: Entries | ObjectArray) -> Plan:
+        """Return how an array of objects, or the memory of such arrays, is made."""
+        if isinstance(x, Entries):
+            parts = [self.plan(e) for e in items_of(x)]
+
+            def fill(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
+                made = np.empty(len(parts), object)
+                for i, part in enumerate(parts):
+                    made[i] = part(results, leaves, objects)
+                return made
+
+            return fill
+        memory, offset, shape, strides = self.plan(x._entries), *x.strided()
+
+        def view(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
+            return np.lib.stride_tricks.as_strided(memory(results, leaves, objects)[offset:], shape, strides)
+
+        return view
 
     def plan_of_rows(self, x: Rows) -> Plan:
         """Return how a list of the items of a list of traced length is made."""

@@ -216,6 +216,12 @@ class Array(Traced):
 Array.__name__ = "numpy.ndarray"  # for Python's messages
 
 
+class ArrayOfObjects:
+    """An array of dtype object, whose entries may be traced: see ``object_arrays``."""
+
+    __slots__ = ()
+
+
 def length(n: int | Dim) -> Any:
     """Return a dimension's length as an int, or as a traced number."""
     return Scalar(current().builder.python_int(n.value)) if isinstance(n, Dim) else n

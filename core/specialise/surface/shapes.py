@@ -324,6 +324,8 @@ def astype(
     copy: bool = True,
     device: Any = None,
 ) -> Any:
+    if np.dtype(dtype).kind == "O":
+        return trace.call(np.array, x, dtype)
     v = value(trace, x)
     if not np.can_cast(v.type.dtype, dtype, casting):  # type: ignore[arg-type]
         raise BadInput(
