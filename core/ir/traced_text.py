@@ -1,21 +1,34 @@
-"""Texts that contain run-time numbers: the results of f-strings of traced values.
+"""Texts that contain run-time numbers: the results of f-strings of traced values, and what methods of texts make of them.
 
-They can be printed or be the message of an exception; any other use of their characters is an error.
+A *template* says how a text is made of the numbers.  It is a string for ``str.format``, or a tuple:
+
+    ("constant", x)             a known value
+    ("number",)                 the next number itself
+    ("call", name, *templates)  a function of ``FUNCTIONS`` of further values
+
+It consists of strings, numbers, None and tuples only, so that programs that contain it can be cached.
 """
 
 from __future__ import annotations
 
+import operator
+import string
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
 from typing import Any, NoReturn
+
+import numpy as np
 
 from ..errors import BadInput
 
 
 class Text:
-    """``template.format(*values)``, evaluated at run time."""
+    """A text made of a template and the numbers of the program that it consumes, in order."""
 
     __slots__ = ("template", "values")
 
-    def __init__(self, template: str, values: list[Any]) -> None:
+    def __init__(self, template: Any, values: list[Any]) -> None:
         self.template = template
         self.values = values
 
@@ -24,8 +37,26 @@ class Text:
         """Concatenate texts and strings; a string if all are strings."""
         if all(isinstance(p, str) for p in parts):
             return "".join(parts)
-        template = "".join(p.template if isinstance(p, Text) else braced(p) for p in parts)
-        return cls(template, [x for p in parts if isinstance(p, Text) for x in p.values])
+        templates = [p.template if isinstance(p, Text) else braced(p) for p in parts]
+        values = [x for p in parts if isinstance(p, Text) for x in p.values]
+        if all(isinstance(t, str) for t in templates):
+            return cls("".join(templates), values)
+        return cls(("call", "join", *templates), values)
+
+    @classmethod
+    def chosen(cls, which: Any, options: tuple[str, ...]) -> Text:
+        """Return one of several known strings."""
+        return cls(("call", "chosen", ("number",), *(("constant", x) for x in options)), [which])
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether it is one of several known strings."""
+        return self.template[:2] == ("call", "chosen")
+
+    @property
+    def is_nonempty(self) -> bool:
+        """Whether it is known to have characters: each number has some."""
+        return isinstance(self.template, str) and self.template != ""
 
     def __add__(self, other: Any) -> Any:
         return Text.joined([self, other]) if isinstance(other, (str, Text)) else NotImplemented
@@ -38,8 +69,9 @@ class Text:
 
     def refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise BadInput(
-            "a string formatted from numbers that are not known while compiling can only be printed or used as the message of "
-            "an exception; build other strings outside of the compiled function"
+            "a string formatted from numbers that are not known while compiling cannot be used here; compiled code can print it, store "
+            "it, return it, compare it, convert it to a number, and use it in messages of exceptions; decide by the numbers, or use "
+            "mo.callback"
         )
 
     __str__ = __format__ = __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = __mul__ = __mod__ = refuse  # type: ignore[assignment]
@@ -57,3 +89,64 @@ Text.__name__ = "str"  # in Python's messages
 def braced(text: str) -> str:
     """Escape the braces of a text, for ``str.format``."""
     return text.replace("{", "{{").replace("}", "}}")
+
+
+def filled(template: Any, values: Iterable[Any]) -> Any:
+    """Return what a template makes of numbers."""
+    return _made(template, iter(values))
+
+
+def _made(template: Any, values: Iterator[Any]) -> Any:
+    if isinstance(template, str):
+        return template.format(*islice(values, _count(template)))
+    kind, *rest = template
+    if kind == "constant":
+        return rest[0]
+    if kind == "number":
+        return next(values)
+    name, *parts = rest
+    return FUNCTIONS[name](*[_made(p, values) for p in parts])
+
+
+@lru_cache(maxsize=1024)
+def _count(template: str) -> int:
+    """Return how many numbers a format string consumes."""
+    return sum(field is not None for _, field, _, _ in string.Formatter().parse(template))
+
+
+def _number(kind: type, text: str, *base: int) -> tuple[int, Any]:
+    """Return 0 and the number that a text stands for, 1 if it stands for none, 2 if it has more than 64 bits."""
+    try:
+        found = kind(text, *base)
+    except ValueError:
+        return 1, kind(0)
+    return (0, found) if kind is float or -(1 << 63) <= found < 1 << 63 else (2, 0)
+
+
+RESULTS: dict[str, Any] = {
+    **dict.fromkeys(("startswith", "endswith", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit"), bool),
+    **dict.fromkeys(("isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper"), bool),
+    **dict.fromkeys(("count", "find", "rfind"), int),
+    **dict.fromkeys(("capitalize", "casefold", "center", "expandtabs", "ljust", "lower", "lstrip", "replace"), str),
+    **dict.fromkeys(("removeprefix", "removesuffix", "rjust", "rstrip", "strip", "swapcase", "title", "upper"), str),
+    **dict.fromkeys(("zfill",), str),
+    **dict.fromkeys(("partition", "rpartition"), tuple),
+}
+"""Methods of texts, and the types of what they return."""
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(str, name) for name in RESULTS},
+    **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "contains", "getitem", "mul")},
+    "join": lambda *parts: "".join(parts),
+    "chosen": lambda which, *options: options[int(which)],
+    "tuple": lambda *items: items,
+    "slice": slice,
+    "format": format,
+    "repr": repr,
+    "ascii": ascii,
+    "repr_of_array": lambda x: repr(np.asarray(x)),
+    "len": len,
+    "float": lambda text: _number(float, text),
+    "int": lambda text, *base: _number(int, text, *base),
+}
+"""What a template may call, by name."""

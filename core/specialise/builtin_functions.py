@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..ir.traced_text import Text
 from ..values.attributes import has_dict
+from . import text_methods
 from .arguments import has_traced
 from .array_likes import ARRAYS
 from .as_numbers import conversions
@@ -48,13 +50,14 @@ from .sequences import traced_range
 from .sorting import SORTING
 from .subscripts import delitem, getitem, setitem
 from .suspended import Generator
+from .text_methods import length_of
 from .traced import Array, NeedsConcrete, Scalar, Traced
 
 
 def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
     if isinstance(x, Conflict):
         x.refuse()
-    return isinstance(like(x) if isinstance(x, Traced) else range(0) if type(x) is Range else x, kinds)
+    return isinstance(like(x) if isinstance(x, (Traced, Text)) else range(0) if type(x) is Range else x, kinds)
 
 
 def _type(trace: Any, x: Any, *rest: Any) -> Any:
@@ -62,18 +65,20 @@ def _type(trace: Any, x: Any, *rest: Any) -> Any:
         x.refuse()
     if rest:
         return type(x, *rest)
-    return python_type(x) if isinstance(x, Traced) else range if type(x) is Range else type(x)
+    return python_type(x) if isinstance(x, (Traced, Text)) else range if type(x) is Range else type(x)
 
 
-def python_type(x: Traced) -> type:
+def python_type(x: Traced | Text) -> type:
     """Return the Python or NumPy type of the object that a traced value represents."""
+    if isinstance(x, Text):
+        return str
     if isinstance(x, Array):
         return np.ndarray
     return x.type.number
 
 
-def like(x: Traced) -> Any:
-    """Return a number or an array of the type of the object that a traced value represents."""
+def like(x: Traced | Text) -> Any:
+    """Return a number, an array or a string of the type of the object that a traced value represents."""
     kind = python_type(x)
     return np.empty(0) if kind is np.ndarray else kind(0)
 
@@ -150,7 +155,7 @@ def _hasattr(trace: Any, x: Any, name: str) -> Any:
     late = _late(x, name)
     if late is not None:
         return trace.call(operator.not_, late.absent)
-    if isinstance(x, Traced):
+    if isinstance(x, (Traced, Text)):
         return hasattr(like(x), name)
     try:
         trace.attribute(x, name)
@@ -165,6 +170,17 @@ def _setattr(trace: Any, x: Any, name: str, value: Any) -> None:
 
 def _callable(trace: Any, x: Any) -> bool:
     return callable(x)
+
+
+def _number(kind: type) -> Any:
+    by_method = conversions(lambda x: _type(None, x))[kind]
+
+    def convert(trace: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], Text):
+            return text_methods.number(trace, kind, *args, **kwargs)
+        return by_method(trace, *args, **kwargs)
+
+    return convert
 
 
 def _map(trace: Any, function: Any, *iterables: Any) -> Any:
@@ -199,6 +215,8 @@ def _next(trace: Any, iterator: Any, *default: Any) -> Any:
 def _len(trace: Any, x: Any) -> Any:
     if isinstance(x, Traced):
         return NotImplemented
+    if isinstance(x, Text):
+        return length_of(trace, x)
     rows = rows_of(x)
     if rows is not None:
         return rows.length
@@ -298,6 +316,8 @@ def _vars(trace: Any, *objects: Any) -> Any:
 
 SPECIAL: dict[Any, Callable[..., Any]] = {
     **conversions(lambda x: _type(None, x)),
+    float: _number(float),
+    int: _number(int),
     isinstance: _isinstance,
     type: _type,
     range: _range,

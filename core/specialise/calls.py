@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import BadInput, MorulaError
 from ..faults import kind_of
+from ..ir.traced_text import Text
 from ..rules.connected import connected
 from ..rules.registry import ADJOINTS, TANGENTS
 from ..source.definitions import NoSource, describe
@@ -32,6 +33,7 @@ from .iterators import advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod
 from .operators import OPERATORS
 from .overrides import is_overridable, replaced
+from .printed import of_stream
 from .raising import Ended
 from .range_in_python import Range
 from .scopes import REFUSALS, Choice, Closure, Conflict, Scope, definition_of, local_names
@@ -39,6 +41,7 @@ from .sequences import sequence_of
 from .surface.arguments import NUMBERS
 from .surface.memory_order import method_named, note_call
 from .suspended import has_yield, started
+from .text_methods import has_text, method as text_method
 from .traced import ALWAYS, BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
 from .unfit_arguments import OF_TRACES, refuse_arguments, refuse_form
 
@@ -53,6 +56,9 @@ _DESCRIPTORS = (
     types.WrapperDescriptorType,
 )
 _INTERPRETED = (types.FunctionType, types.MethodType, functools.partial, Closure)
+
+
+_METHODS = (types.MethodType, types.BuiltinFunctionType)
 
 
 class Calls:
@@ -155,6 +161,10 @@ class Calls:
             return self.call_function(function, args, kwargs)
         if kind is Closure:
             return self.call_closure(function, args, kwargs)
+        if kind in _METHODS:
+            found = of_stream(self.trace, function, args)
+            if found is not NotImplemented:
+                return found
         if kind is types.MethodType:
             owner = self.trace.uninterpreted.generators.own(function.__self__)
             return self.call(function.__func__, owner, *args, **kwargs)
@@ -175,6 +185,8 @@ class Calls:
             return self.trace.operators.call(function, args)
         if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
             owner = function.__self__
+            if type(owner) is str and function.__name__ not in ("format", "join") and has_text(args):
+                return text_method(self.trace, owner, function.__name__, args, kwargs)
             if isinstance(owner, _DESCRIPTORS) and function.__name__ == "__get__" and isinstance(args[0], Traced):
                 function(like(args[0]), *args[1:], **kwargs)  # raises what Python raises
                 return self.trace.attribute(args[0], owner.__name__)
@@ -193,6 +205,8 @@ class Calls:
             if isinstance(args[0], CONTAINERS):
                 return self.trace.containers.call_builtin(function.__get__(args[0]), args[1:], kwargs)
             x, owner = args[0], function.__objclass__
+            if isinstance(x, Text) and owner is str:
+                return self.call(self.trace.attribute(x, function.__name__), *args[1:], **kwargs)
             if isinstance(x, NUMBERS) and isinstance(x, owner) and has_traced(args[1:]):
                 x = self.from_outside(x)
             if isinstance(x, Traced) and function is object.__getattribute__:

@@ -9,11 +9,12 @@ from ..errors import ENGINE
 from ..faults import kind_of
 from ..ir.builder import text_of_shape
 from ..ir.dynamic import Block, Operation, Value
+from ..ir.traced_text import Text
 from ..ir.typed import STACK, Dim
 from ..values.holders import blank
 from ..values.items import are_in_one_order, count_of, items_of
 from .choices import can_choose, is_complex, is_number, narrowed, options_of, places, renumbered, which_of
-from .forms import NUMBERS, containers, of_entries, of_items, same_constant
+from .forms import NUMBERS, containers, of_entries, of_items, same_constant, same_text
 from .growing_lists import form_of, is_plain, made_of, tie
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
@@ -106,6 +107,8 @@ class Merger:
             return Scalar(found) if found is not None else self.conflict(a, b, name)
         if isinstance(a, Array) and isinstance(b, Array):
             return self.arrays(a, b, name)
+        if isinstance(a, Text) and isinstance(b, Text):
+            return self.texts(a, b, name)
         if any(isinstance(x, Array) and not x.type.shape for x in (a, b)):
             return self.numbers_of_arrays(a, b, name)
         if type(a) is type(b):
@@ -207,6 +210,12 @@ class Merger:
     def number(self, x: Any, side: int) -> Value:
         with self.trace.builder.writing(self.blocks[side].operations):
             return self.trace.value(x)
+
+    def texts(self, a: Text, b: Text, name: str) -> Any:
+        if not same_text(a, b):
+            return self.conflict(a, b, name)
+        found = [self.leaf(self.number(x, 0), self.number(y, 1), name) for x, y in zip(a.values, b.values)]
+        return self.conflict(a, b, name) if None in found else Text(a.template, [Scalar(x) for x in found if x])
 
     def numbers_of_arrays(self, a: Any, b: Any, name: str) -> Any:
         """Merge a number and a 0-dimensional array into a number."""
@@ -319,6 +328,9 @@ class Merger:
         if type(x) is Rows:
             with trace.builder.writing(self.blocks[to].operations):
                 return x.of(0, [Scalar(trace.builder.zeros(c.type.shape, c.type.dtype)) for c in x.columns])
+        if type(x) is Text:
+            with trace.builder.writing(self.blocks[to].operations):
+                return Text(x.template, [self.zero(trace.value(e).type) for e in x.values])
         held = self.held(x, side)
         if isinstance(x, (list, tuple)):
             parts = [self.zeros(e, side, to) for e in held]
@@ -340,6 +352,11 @@ class Merger:
             return x
         self.trace.note_made(made, self.regions[to])
         return made
+
+    def zero(self, kind: Any) -> Scalar:
+        """Return the zero, or the array of zeros, in a text."""
+        builder = self.trace.builder
+        return Scalar(builder.zeros(kind.shape, kind.dtype) if kind.shape else builder.constant(kind.number(0)))
 
     def chosen_on(self, x: Any, side: int) -> Any:
         """Return the one option that a choice can be on a side, if the condition tells it."""

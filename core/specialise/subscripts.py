@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..ir.traced_text import Text
 from .arguments import has_traced
 from .contents import opened
 from .growing_lists import cut, item_at as item_of_growing, make_growing, part, put_into
@@ -20,6 +21,7 @@ from .keys import use_as_key
 from .lists_in_python import delete
 from .rows import rows_of
 from .scopes import Late
+from .text_methods import getitem as item_of_text
 from .traced import Array, NeedsConcrete, Scalar, Traced
 from .traced_keys import item_at_key, put_at_key
 
@@ -45,6 +47,8 @@ def getitem(trace: Any, x: Any, index: Any) -> Any:
         if own is not index:
             return trace.call(operator.getitem, x, own)
         return NotImplemented
+    if isinstance(x, Text):
+        return item_of_text(trace, x, _of_index(trace, x, index))
     method = getattr(type(x), "__getitem__", None)
     if isinstance(method, types.FunctionType):
         return trace.call(method, x, index)
