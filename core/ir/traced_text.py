@@ -4,6 +4,7 @@ A *template* says how a text is made of the numbers.  It is a string for ``str.f
 
     ("constant", x)             a known value
     ("number",)                 the next number itself
+    ("chosen", *templates)      the one at the position that the next number tells; the others are not made
     ("call", name, *templates)  a function of ``FUNCTIONS`` of further values
 
 It consists of strings, numbers, None and tuples only, so that programs that contain it can be cached.
@@ -37,26 +38,32 @@ class Text:
         """Concatenate texts and strings; a string if all are strings."""
         if all(isinstance(p, str) for p in parts):
             return "".join(parts)
-        templates = [p.template if isinstance(p, Text) else braced(p) for p in parts]
+        templates = [p.template if isinstance(p, Text) else braced(p) for p in parts if isinstance(p, Text) or p]
         values = [x for p in parts if isinstance(p, Text) for x in p.values]
         if all(isinstance(t, str) for t in templates):
             return cls("".join(templates), values)
-        return cls(("call", "join", *templates), values)
+        return cls(templates[0] if len(templates) == 1 else ("call", "join", *templates), values)
 
     @classmethod
-    def chosen(cls, which: Any, options: tuple[str, ...]) -> Text:
-        """Return one of several known strings."""
-        return cls(("call", "chosen", ("number",), *(("constant", x) for x in options)), [which])
+    def chosen(cls, which: Any, options: list[Any]) -> Text:
+        """Return one of several texts and strings."""
+        templates = [p.template if isinstance(p, Text) else ("constant", p) for p in options]
+        return cls(("chosen", *templates), [which, *(x for p in options if isinstance(p, Text) for x in p.values)])
+
+    def parts(self) -> list[Text]:
+        """Return the texts that it consists of: literals, numbers and what is made by calls."""
+        values = iter(self.values)
+        return [Text(part, list(islice(values, count(part)))) for part in _parts(self.template)]
 
     @property
     def is_chosen(self) -> bool:
         """Whether it is one of several known strings."""
-        return self.template[:2] == ("call", "chosen")
+        return _is_chosen(self.template)
 
     @property
     def is_nonempty(self) -> bool:
         """Whether it is known to have characters: each number has some."""
-        return isinstance(self.template, str) and self.template != ""
+        return _is_nonempty(self.template)
 
     def __add__(self, other: Any) -> Any:
         return Text.joined([self, other]) if isinstance(other, (str, Text)) else NotImplemented
@@ -98,8 +105,12 @@ def filled(template: Any, values: Iterable[Any]) -> Any:
 
 def _made(template: Any, values: Iterator[Any]) -> Any:
     if isinstance(template, str):
-        return template.format(*islice(values, _count(template)))
+        return template.format(*islice(values, count(template)))
     kind, *rest = template
+    if kind == "chosen":
+        which = next(values)
+        numbers = [list(islice(values, count(part))) for part in rest]
+        return filled(rest[int(which)], numbers[int(which)])
     if kind == "constant":
         return rest[0]
     if kind == "number":
@@ -109,9 +120,42 @@ def _made(template: Any, values: Iterator[Any]) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _count(template: str) -> int:
-    """Return how many numbers a format string consumes."""
-    return sum(field is not None for _, field, _, _ in string.Formatter().parse(template))
+def count(template: Any) -> int:
+    """Return how many numbers a template consumes."""
+    if isinstance(template, str):
+        return sum(field is not None for _, field, _, _ in string.Formatter().parse(template))
+    kind, *rest = template
+    if kind in ("constant", "number"):
+        return int(kind == "number")
+    return (kind == "chosen") + sum(map(count, rest[kind == "call" :]))
+
+
+def _parts(template: Any) -> Iterator[Any]:
+    if template[:2] == ("call", "join"):
+        for part in template[2:]:
+            yield from _parts(part)
+    elif isinstance(template, str):
+        for literal, name, style, conversion in string.Formatter().parse(template):
+            if literal:
+                yield braced(literal)
+            if name is not None:
+                yield "{" + (f"!{conversion}" if conversion else "") + (f":{style}" if style else "") + "}"
+    else:
+        yield template
+
+
+def _is_chosen(template: Any) -> bool:
+    return template[0] == "chosen" and all(part[0] == "constant" or _is_chosen(part) for part in template[1:])
+
+
+def _is_nonempty(template: Any) -> bool:
+    if isinstance(template, str):
+        return template != ""
+    if template[0] == "constant":
+        return template[1] != ""
+    if template[0] == "chosen":
+        return all(map(_is_nonempty, template[1:]))
+    return template[:2] == ("call", "join") and any(map(_is_nonempty, template[2:]))
 
 
 def _number(kind: type, text: str, *base: int) -> tuple[int, Any]:
@@ -138,7 +182,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(str, name) for name in RESULTS},
     **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "contains", "getitem", "mul")},
     "join": lambda *parts: "".join(parts),
-    "chosen": lambda which, *options: options[int(which)],
     "tuple": lambda *items: items,
     "slice": slice,
     "format": format,

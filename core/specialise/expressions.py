@@ -349,7 +349,7 @@ class Expressions:
         found = self.trace.branch(self.trace.value(test), lambda: side(node.body), lambda: side(node.orelse))
         if isinstance(found, Conflict):
             if len(sides) == 2 and all(isinstance(x, str) for x in sides):
-                return Text.chosen(test, (sides[1], sides[0]))
+                return Text.chosen(test, [sides[1], sides[0]])
             raise BadInput(found.text)
         return found
 

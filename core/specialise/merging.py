@@ -107,7 +107,7 @@ class Merger:
             return Scalar(found) if found is not None else self.conflict(a, b, name)
         if isinstance(a, Array) and isinstance(b, Array):
             return self.arrays(a, b, name)
-        if isinstance(a, Text) and isinstance(b, Text):
+        if isinstance(a, Text) and isinstance(b, (Text, str)) or isinstance(a, str) and isinstance(b, Text):
             return self.texts(a, b, name)
         if any(isinstance(x, Array) and not x.type.shape for x in (a, b)):
             return self.numbers_of_arrays(a, b, name)
@@ -211,11 +211,34 @@ class Merger:
         with self.trace.builder.writing(self.blocks[side].operations):
             return self.trace.value(x)
 
-    def texts(self, a: Text, b: Text, name: str) -> Any:
-        if not same_text(a, b):
+    def texts(self, a: Any, b: Any, name: str) -> Any:
+        """Merge two texts: their numbers if they differ in nothing else, else what follows the parts that they share."""
+        if isinstance(a, Text) and isinstance(b, Text) and same_text(a, b):
+            made = self.text(a, a, b)
+            return self.conflict(a, b, name) if made is None else made
+        first, second = (x.parts() if isinstance(x, Text) else [x] for x in (a, b))
+        pairs = enumerate(zip(first, second))
+        shared = next((i for i, (x, y) in pairs if not self.is_one_text(x, y)), min(len(first), len(second)))
+        rest = [Text.joined(["", *parts[shared:]]) for parts in (first, second)]
+        sides = [self.zeros(rest[1], 1, 0), self.zeros(rest[0], 0, 1)]
+        found = [
+            x if isinstance(x, str) else self.text(x, *pair)
+            for x, pair in zip(rest, ((rest[0], sides[1]), (sides[0], rest[1])))
+        ]
+        if any(x is None for x in found):
             return self.conflict(a, b, name)
-        found = [self.leaf(self.number(x, 0), self.number(y, 1), name) for x, y in zip(a.values, b.values)]
-        return self.conflict(a, b, name) if None in found else Text(a.template, [Scalar(x) for x in found if x])
+        return Text.joined([*first[:shared], Text.chosen(self.merge(0, 1), found)])
+
+    def text(self, form: Text, a: Text, b: Text) -> Text | None:
+        """Merge the numbers of two texts that differ in nothing else."""
+        found = [self.leaf(self.number(x, 0), self.number(y, 1)) for x, y in zip(a.values, b.values)]
+        return None if None in found else Text(form.template, [Scalar(x) for x in found if x is not None])
+
+    def is_one_text(self, a: Any, b: Any) -> bool:
+        """Whether parts of two texts are the same: made of the same values of before the branches."""
+        if isinstance(a, str) or isinstance(b, str) or repr(a.template) != repr(b.template):
+            return False
+        return all(self.trace.value(x) is self.trace.value(y) for x, y in zip(a.values, b.values))
 
     def numbers_of_arrays(self, a: Any, b: Any, name: str) -> Any:
         """Merge a number and a 0-dimensional array into a number."""

@@ -105,7 +105,7 @@ def setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
         return put_into(trace, x, index, value)
     if isinstance(x, dict) and isinstance(index, Scalar):
         return put_at_key(trace, x, index, value)
-    if has_traced((index,)):
+    if has_traced((index,)) and not (isinstance(x, dict) and isinstance(index, Text)):
         put_at(trace, x, index, value)
         return None
     if isinstance(x, dict):

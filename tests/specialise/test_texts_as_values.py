@@ -60,6 +60,17 @@ def on_two_paths(x):
     return s, s + "!", len(s), s == "none"
 
 
+def in_parts(x):
+    line = f"{x:.1f}:"
+    for k in range(12):
+        if k * x > 2 + k:
+            line += f" {k}={k * x:.1f}"
+        else:
+            line += " -"
+    name = "none" if x > 2 else "one" if x > 1 else f"{x}"
+    return line, name, f"<{name if x > 0 else line}>", name.upper() == "ONE", len(line)
+
+
 def as_one_of_two_strings(x):
     name = "positive" if x > 0 else "negative"
     return name, f"{name}: {x}", x * 2 if name == "positive" else x * 3
@@ -107,7 +118,7 @@ def out_of_range(x):
         return str(error)
 
 
-VALUES = [formats, stored, methods, compared, kinds, on_two_paths, as_one_of_two_strings, in_a_list, numbers]
+VALUES = [formats, stored, methods, compared, kinds, on_two_paths, in_parts, as_one_of_two_strings, in_a_list, numbers]
 
 
 @pytest.mark.parametrize("x", [1.5, 0.25, 23456.0])
