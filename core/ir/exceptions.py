@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import BadInput
 from ..faults import kind_of
 from ..values.attributes import attributes
-from .traced_text import Text
+from .traced_text import Text, filled
 
 Contexts = dict[int, tuple[BaseException, BaseException | None]]
 """By the ``id`` of an exception: the exception itself, and the one being handled when it was raised."""
@@ -26,7 +26,11 @@ class Recipe:
         self.text = ""
         self.contexts, self.is_traced = contexts, is_traced
         arg: Any = error.args[0] if len(error.args) == 1 else None
-        is_plain = type(arg) in (str, Text) and not attributes(error) and not self.chain(error)
+        is_plain = (
+            (type(arg) is str or type(arg) is Text and type(arg.template) is str)
+            and not attributes(error)
+            and not self.chain(error)
+        )
         if is_plain and not isinstance(type(error).__init__, type(_new)):
             self.exception: Any = type(error)
             self.text = arg if isinstance(arg, str) else arg.template
@@ -137,7 +141,7 @@ def _part(part: Any, values: Iterator[Any]) -> Any:
     kind, *rest = part
     if kind == "text":
         template, count = rest
-        return template.format(*(next(values) for _ in range(count)))
+        return filled(template, [next(values) for _ in range(count)])
     if kind == "number":
         return next(values).item()
     if kind == "value":

@@ -26,6 +26,7 @@ Keyword operands are constants unless stated otherwise.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,7 @@ import numpy as np
 
 from .dynamic import Value
 from .exceptions import exception_of
+from .traced_text import filled
 
 
 @dataclass(frozen=True)
@@ -245,6 +247,20 @@ stack_pop = Primitive("stack_pop", lambda shape, stack, n: (*stack[-n:], stack[:
 checkpointed = Primitive("checkpointed", lambda shape: None)
 """The callee of a ``while`` or ``range`` whose adjoint stores few states and recomputes iterations from them."""
 
+# Texts
+
+
+def _of_text(shape, *values, template, weak):
+    found = filled(template, [x.item() if is_python else x for x, is_python in zip(values, weak)])
+    return tuple(map(np.asarray, found)) if isinstance(found, tuple) else np.asarray(found)
+
+
+of_text = Primitive("of_text", _of_text)
+"""of_text(*values, template=, weak=(bool, ...)): bools and numbers that a template (see ``traced_text``) makes of numbers; never raises.
+
+``weak`` says which of the values are Python's numbers.  It has no derivative: a text does not pass one on.
+"""
+
 # Effects: never removed or reordered, even if their results are unused
 
 
@@ -272,7 +288,13 @@ complex_of = Primitive("complex_of", _complex_of)
 ``real + 1j * imaginary`` is another number where a part is infinite, NaN or -0.0.
 """
 
-debug_print = Primitive("debug_print", lambda shape, *values, text: print(text.format(*values)), effect=True)
+
+def _print(shape, *values, text, end="\n", stream="stdout", flush=False):
+    print(filled(text, values), end=end, file=getattr(sys, stream), flush=flush)
+
+
+debug_print = Primitive("debug_print", _print, effect=True)
+"""debug_print(*values, text=template, end="\\n", stream="stdout", flush=False): writes to ``sys.stdout`` or ``sys.stderr``."""
 
 callback = Primitive("callback", lambda shape, *values, function: function(*values), effect=True)
 """callback(*values, function=): calls a Python function, which returns one array per result."""

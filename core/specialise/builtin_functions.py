@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..ir.traced_text import Text
 from ..values.attributes import has_dict
+from . import text_methods
 from .after_run import AfterRun, kind_made
 from .arguments import has_traced
 from .array_likes import ARRAYS
@@ -55,6 +57,7 @@ from .sequences import traced_range
 from .sorting import SORTING
 from .subscripts import delitem, getitem, setitem
 from .suspended import Generator
+from .text_methods import length_of
 from .traced import ArrayOfObjects, NeedsConcrete, Scalar, Traced
 
 
@@ -63,9 +66,7 @@ def _isinstance(trace: Any, x: Any, kinds: Any) -> Any:
         x.refuse()
     if type(x) is AfterRun:
         return issubclass(kind_made(x), kinds)
-    return isinstance(
-        like(x) if isinstance(x, (Traced, ArrayOfObjects)) else range(0) if type(x) is Range else x, kinds
-    )
+    return isinstance(like(x) if isinstance(x, STAND_INS) else range(0) if type(x) is Range else x, kinds)
 
 
 def _type(trace: Any, x: Any, *rest: Any) -> Any:
@@ -75,18 +76,24 @@ def _type(trace: Any, x: Any, *rest: Any) -> Any:
         return type(x, *rest)
     if type(x) is AfterRun:
         return kind_made(x)
-    return python_type(x) if isinstance(x, (Traced, ArrayOfObjects)) else range if type(x) is Range else type(x)
+    return python_type(x) if isinstance(x, STAND_INS) else range if type(x) is Range else type(x)
 
 
-def python_type(x: Traced | ArrayOfObjects) -> type:
+STAND_INS = (Traced, ArrayOfObjects, Text)
+"""Values of the program that stand for objects of Python's or NumPy's own classes."""
+
+
+def python_type(x: Traced | ArrayOfObjects | Text) -> type:
     """Return the Python or NumPy type of the object that a traced value represents."""
+    if isinstance(x, Text):
+        return str
     if not isinstance(x, Scalar):
         return np.ndarray
     return x.type.number
 
 
-def like(x: Traced | ArrayOfObjects) -> Any:
-    """Return a number or an array of the type of the object that a traced value represents."""
+def like(x: Traced | ArrayOfObjects | Text) -> Any:
+    """Return a number, an array or a string of the type of the object that a traced value represents."""
     kind = python_type(x)
     return np.empty(0) if kind is np.ndarray else kind(0)
 
@@ -163,7 +170,7 @@ def _hasattr(trace: Any, x: Any, name: str) -> Any:
     late = _late(x, name)
     if late is not None:
         return trace.call(operator.not_, late.absent)
-    if isinstance(x, Traced):
+    if isinstance(x, (Traced, Text)):
         return hasattr(like(x), name)
     try:
         trace.attribute(x, name)
@@ -180,6 +187,17 @@ def _callable(trace: Any, x: Any) -> bool:
     return callable(x)
 
 
+def _number(kind: type) -> Any:
+    by_method = conversions(lambda x: _type(None, x))[kind]
+
+    def convert(trace: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], Text):
+            return text_methods.number(trace, kind, *args, **kwargs)
+        return by_method(trace, *args, **kwargs)
+
+    return convert
+
+
 def _map(trace: Any, function: Any, *iterables: Any) -> Any:
     if not iterables:
         raise TypeError("map() must have at least two arguments.")
@@ -192,7 +210,11 @@ def _filter(trace: Any, function: Any, iterable: Any) -> Any:
 
 def _collect(kind: Any) -> Any:
     def collect(trace: Any, *args: Any) -> Any:
-        if args and isinstance(getattr(type(args[0]), "__iter__", None), types.FunctionType) and trace.allows("may_grow"):
+        if (
+            args
+            and isinstance(getattr(type(args[0]), "__iter__", None), types.FunctionType)
+            and trace.allows("may_grow")
+        ):
             args = args if isinstance(args[0], (Traced, Iterator)) else (iterator_of(trace, args[0]),)
         if args and (has_traced_length(trace, args[0]) or can_fuse(args[0])) and trace.allows("may_grow"):
             found = trace.calls.interpret(collected, args, {})
@@ -214,6 +236,8 @@ def _next(trace: Any, iterator: Any, *default: Any) -> Any:
 def _len(trace: Any, x: Any) -> Any:
     if isinstance(x, Traced):
         return NotImplemented
+    if isinstance(x, Text):
+        return length_of(trace, x)
     rows = rows_of(x)
     if rows is not None:
         return rows.length
@@ -241,7 +265,9 @@ def _some(is_any: bool) -> Any:
             return trace.folds.fold(iterable, not is_any, step)
         found = NotImplemented
         with suppress(*((BadInput,) if is_fused(iterable) else ())):
-            if not (is_fused(iterable) and trace.allows("may_grow")):  # it stops where Python stops: it may have no other end
+            if not (
+                is_fused(iterable) and trace.allows("may_grow")
+            ):  # it stops where Python stops: it may have no other end
                 found = trace.folds.unless_it_matters(lambda: trace.folds.fold(iterable, not is_any, step))
         if found is not NotImplemented:
             return found
@@ -316,6 +342,8 @@ def _vars(trace: Any, *objects: Any) -> Any:
 
 SPECIAL: dict[Any, Callable[..., Any]] = {
     **conversions(lambda x: _type(None, x)),
+    float: _number(float),
+    int: _number(int),
     isinstance: _isinstance,
     type: _type,
     range: _range,

@@ -6,6 +6,7 @@ import ast
 import dis
 import functools
 import itertools
+import operator
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from ..errors import BadInput, MorulaError
 from ..faults import kind_of
+from ..ir.traced_text import Text
 from ..rules.connected import connected
 from ..rules.registry import ADJOINTS, TANGENTS
 from ..source.definitions import NoSource, describe
@@ -26,12 +28,14 @@ from .choices import distributed, distributed_call, has_choices, with_one_choice
 from .containers import CONTAINERS
 from .contents import opened, read_by
 from .driven import of_library
+from .formatting import is_told
 from .functions_of_subclasses import ELSEWHERE
 from .instances import has_array, is_instance, is_of_python
 from .iterators import advance, iterator_of, refuse_endless
 from .objects import LIBRARIES, TracedMethod
 from .operators import OPERATORS
 from .overrides import is_overridable, replaced
+from .printed import of_stream
 from .raising import Ended
 from .range_in_python import Range
 from .scopes import REFUSALS, Choice, Closure, Conflict, Scope, definition_of, local_names
@@ -39,6 +43,8 @@ from .sequences import sequence_of
 from .surface.arguments import NUMBERS
 from .surface.memory_order import method_named, note_call
 from .suspended import has_yield, started
+from .text_functions import at_run_time
+from .text_methods import has_text, method as text_method
 from .traced import ALWAYS, BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
 from .unfit_arguments import OF_TRACES, refuse_arguments, refuse_form
 
@@ -55,6 +61,9 @@ _DESCRIPTORS = (
 _STANDING_FOR = (SPECIAL, FUNCTIONS, TANGENTS, ADJOINTS, BY_RULE)
 """What is done in place of interpreting a library's function."""
 _INTERPRETED = (types.FunctionType, types.MethodType, functools.partial, Closure)
+
+
+_METHODS = (types.MethodType, types.BuiltinFunctionType)
 
 
 class Calls:
@@ -157,6 +166,10 @@ class Calls:
             return self.call_function(function, args, kwargs)
         if kind is Closure:
             return self.call_closure(function, args, kwargs)
+        if kind in _METHODS:
+            found = of_stream(self.trace, function, args)
+            if found is not NotImplemented:
+                return found
         if kind is types.MethodType:
             owner = self.trace.uninterpreted.generators.own(function.__self__)
             return self.call(function.__func__, owner, *args, **kwargs)
@@ -177,6 +190,8 @@ class Calls:
             return self.trace.operators.call(function, args)
         if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
             owner = function.__self__
+            if isinstance(owner, str) and function.__name__ not in ("format", "join") and has_text(args):
+                return text_method(self.trace, owner, function.__name__, args, kwargs)
             if isinstance(owner, _DESCRIPTORS) and function.__name__ == "__get__" and isinstance(args[0], Traced):
                 function(like(args[0]), *args[1:], **kwargs)  # raises what Python raises
                 return self.trace.attribute(args[0], owner.__name__)
@@ -195,6 +210,8 @@ class Calls:
             if isinstance(args[0], CONTAINERS):
                 return self.trace.containers.call_builtin(function.__get__(args[0]), args[1:], kwargs)
             x, owner = args[0], function.__objclass__
+            if owner is str and isinstance(x, (str, Text)) and (function is str.join or any(map(is_told, args))):
+                return self.method_of_string(function.__name__, x, args[1:], kwargs)
             if isinstance(x, NUMBERS) and isinstance(x, owner) and has_traced(args[1:]):
                 x = self.from_outside(x)
             if isinstance(x, Traced) and function is object.__getattribute__:
@@ -218,6 +235,13 @@ class Calls:
             if not is_library or depends_on_traced((function, args, kwargs)):
                 return self.call(method, function, *args, **kwargs)
         return self.trace.uninterpreted.call_real(function, args, kwargs)
+
+    def method_of_string(self, name: str, x: Any, args: Any, kwargs: Any) -> Any:
+        """Call ``str.name`` of a string or a text, whatever methods its own class has."""
+        x = str.__str__(x) if isinstance(x, str) else x
+        if name.startswith("__"):
+            return self.call(getattr(operator, name), x, *args)
+        return self.call(self.trace.attribute(x, name), *args, **kwargs)
 
     def from_outside(self, x: Any) -> Any:
         """Return the program's value for the array or number of a bound method."""
@@ -250,7 +274,8 @@ class Calls:
             return ALWAYS[function](self.trace, *args, **kwargs)
         if module.startswith(OF_TRACES) and not module.endswith("_in_python"):
             return function(*args, **kwargs)
-        return self.interpret(function, args, kwargs)
+        found = at_run_time(self.trace, function, args, kwargs)
+        return self.interpret(function, args, kwargs) if found is NotImplemented else found
 
     def interpret(self, function: types.FunctionType, args: Any, kwargs: Any) -> Any:
         """Interpret a call of a function that has source."""

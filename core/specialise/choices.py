@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.dynamic import Value
+from ..ir.traced_text import Text
 from ..values.array_classes import is_traced_array
 from .forms import NUMBERS, has_function, numbers_in, rebuilt, same_form
 from .instances import held_by_instance, is_instance
@@ -48,7 +49,7 @@ def can_choose(a: Any, b: Any) -> bool:
         return False
     if type(a) is not type(b) and any(map(is_traced_array, (a, b))):  # two classes of arrays
         return True
-    if any(is_constant(x) or type(x) is Choice for x in (a, b)):
+    if any(is_constant(x) or type(x) in (Choice, Text) for x in (a, b)):
         return True
     return all(isinstance(x, _KINDS) or is_instance(x) for x in (a, b)) and current().allows("may_grow")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.traced_text import Text
 from ..values.array_classes import is_traced_array
 from ..values.holders import blank
 from ..values.items import entries_of, items_of
@@ -30,7 +31,7 @@ def deep(trace: Any, x: Any, memo: dict[int, Any] | None = None) -> Any:
 
 def copied(trace: Any, x: Any, part: Any, hook: str, *memo: Any) -> Any:
     """Return a copy of x whose parts are mapped by ``part``."""
-    if isinstance(x, Traced):
+    if isinstance(x, (Traced, Text)):
         return trace.call(np.copy, x) if isinstance(x, Array) else x
     own = special(x, hook)
     if own is not None:

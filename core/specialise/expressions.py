@@ -15,10 +15,11 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from ..ir.dynamic import Operation
-from ..ir.traced_text import Text, braced
+from ..ir.traced_text import Text
 from ..ir.typed import Primitive
 from ..values.array_classes import is_inherited, is_subclass_array
 from ..values.items import item_of
+from . import text_methods
 from .arguments import has_traced
 from .choices import distributed, distributed_over, narrowed
 from .comprehensions import grown
@@ -230,6 +231,9 @@ class Expressions:
     def contains(self, container: Any, x: Any) -> Any:
         if type(container) is Choice or type(x) is Choice:
             return distributed_over(self.trace, [container, x], lambda found: self.contains(*found))
+        is_string = isinstance(container, str) and type(container).__contains__ is str.__contains__
+        if isinstance(container, Text) or is_string and isinstance(x, Text):
+            return text_methods.contains(self.trace, container, x)
         kind = type(container)
         if isinstance(container, Array) or is_subclass_array(container) and is_inherited(kind, "__contains__"):
             equal = self.trace.arrays.plain(self.trace.call(operator.eq, container, x))
@@ -244,7 +248,7 @@ class Expressions:
             and isinstance(getattr(kind, "__iter__", None), FunctionType)
         ):
             return self.trace.calls.interpret(contains, (container, x), {})
-        if isinstance(container, dict) and not isinstance(x, Traced):
+        if isinstance(container, dict) and not isinstance(x, (Traced, Text)):
             use_as_key(self.trace, x)
             held = container.get(x, UNBOUND) if kind is dict else dict.get(container, x, UNBOUND)
             self.note_key(container, x, held)
@@ -257,8 +261,12 @@ class Expressions:
                 self.trace, (x, container)
             )
         else:
-            one_by_one = isinstance(x, Traced)
-            use_as_key(self.trace, x)
+            one_by_one = isinstance(x, (Traced, Text))
+            if isinstance(x, Text):
+                self.trace.refuse_unknown_entries(container, order=False)
+                container = [e for e in container if isinstance(e, str)]
+            else:
+                use_as_key(self.trace, x)
         if not one_by_one:
             return x in container
         found: Any = False
@@ -281,6 +289,8 @@ class Expressions:
         """Return the truth of an object: a bool, or a traced bool."""
         if type(x) is Choice:
             return distributed(self.trace, x, self.truth)
+        if isinstance(x, Text):
+            return text_methods.truth(self.trace, x)
         if isinstance(x, Scalar):
             return x if x.type.dtype.kind == "b" else self.trace.call(operator.ne, x, x.type.dtype.type(0).item())
         if isinstance(x, Array):
@@ -344,7 +354,7 @@ class Expressions:
         found = self.trace.branch(self.trace.value(test), lambda: side(node.body), lambda: side(node.orelse))
         if isinstance(found, Conflict):
             if len(sides) == 2 and all(isinstance(x, str) for x in sides):
-                return Text(braced(" or ".join(sides)), [])  # a message may show both
+                return Text.chosen(test, [sides[1], sides[0]])
             raise BadInput(found.text)
         return found
 

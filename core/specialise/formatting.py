@@ -11,8 +11,8 @@ from ..errors import BadInput
 from ..ir.traced_text import Text
 from .arguments import has_traced
 from .instances import is_instance
-from .texts import SHOWN, shown
-from .traced import Scalar, Traced
+from .texts import SHOWN, field, made, shown
+from .traced import Traced
 
 _PERCENT = re.compile(r"%(?:\((\w*)\))?([#0\- +]*)(\*|\d+)?(?:\.(\*|\d*))?[hlL]?(.)", re.DOTALL)
 
@@ -40,13 +40,13 @@ def text_of(trace: Any, x: Any) -> Any:
     if isinstance(x, Text):
         return x
     if isinstance(x, Traced):
-        return Text("{}", [x])
+        return field(trace, x)
     method = _own(x, "__str__") if isinstance(x, BaseException) else _own(x, "__str__", "__repr__")
     if method is not None:
         return trace.call(method, x)
     if isinstance(x, BaseException) and type(x).__str__ is BaseException.__str__ and has_traced(x.args):
-        return text_of(trace, x.args[0]) if len(x.args) == 1 else shown(x.args)
-    return shown(x) if type(x) in SHOWN else str(x)
+        return text_of(trace, x.args[0]) if len(x.args) == 1 else shown(trace, x.args)
+    return shown(trace, x) if type(x) in SHOWN else str(x)
 
 
 def repr_of(trace: Any, x: Any) -> Any:
@@ -55,9 +55,9 @@ def repr_of(trace: Any, x: Any) -> Any:
     if method is not None:
         return trace.call(method, x)
     if isinstance(x, BaseException) and type(x).__repr__ is BaseException.__repr__ and has_traced(x.args):
-        args = shown(x.args) if len(x.args) > 1 else Text.joined(["(", *map(shown, x.args), ")"])
+        args = shown(trace, x.args) if len(x.args) > 1 else Text.joined(["(", *[shown(trace, e) for e in x.args], ")"])
         return Text.joined([type(x).__name__, args])
-    return shown(x)
+    return shown(trace, x)
 
 
 def formatted(trace: Any, x: Any, style: Any = "", conversion: str = "") -> Any:
@@ -65,18 +65,19 @@ def formatted(trace: Any, x: Any, style: Any = "", conversion: str = "") -> Any:
     if isinstance(style, Text):
         style.refuse()
     if isinstance(x, Traced):
-        if conversion == "r" and isinstance(x, Scalar) and x.type.weak:
-            conversion = "s"  # a Python number's repr is its str; NumPy's repr differs
-        return Text("{" + (f"!{conversion}" if conversion else "") + (f":{style}" if style else "") + "}", [x])
+        return field(trace, x, style, conversion)
+    if isinstance(x, Text):
+        x = x if conversion in ("", "s") else made("ascii" if conversion == "a" else "repr", x)
+        return made("format", x, style) if style else x
     if conversion == "a":
         return format(ascii(x), style)
     trace.outside.read_whole(x, is_deep=True)
-    own = _own(x, "__format__") if not conversion and not isinstance(x, Text) else None
+    own = _own(x, "__format__") if not conversion else None
     if own is not None:
         return trace.call(own, x, style)
     if conversion or is_told(x) or type(x) in SHOWN and not style:
         x = repr_of(trace, x) if conversion == "r" else text_of(trace, x)
-    return x if isinstance(x, Text) and not style else format(x, style)
+    return (made("format", x, style) if style else x) if isinstance(x, Text) else format(x, style)
 
 
 def by_format(trace: Any, template: str, args: Any, kwargs: Any) -> Any:
@@ -85,20 +86,20 @@ def by_format(trace: Any, template: str, args: Any, kwargs: Any) -> Any:
 
     def filled(template: str) -> Any:
         parts: list[Any] = []
-        for text, field, style, conversion in string.Formatter().parse(template):
+        for text, name, style, conversion in string.Formatter().parse(template):
             parts.append(text)
-            if field is not None:
-                parts.append(formatted(trace, found(field), filled(style or ""), conversion or ""))
+            if name is not None:
+                parts.append(formatted(trace, found(name), filled(style or ""), conversion or ""))
         return Text.joined(parts)
 
-    def found(field: str) -> Any:
-        first, rest = string._string.formatter_field_name_split(field)  # type: ignore[attr-defined]
+    def found(name: str) -> Any:
+        first, rest = string._string.formatter_field_name_split(name)  # type: ignore[attr-defined]
         first = next(numbers) if first == "" else first
         if isinstance(first, int) and first >= len(args):
             raise IndexError(f"Replacement index {first} out of range for positional args tuple")
         x = args[first] if isinstance(first, int) else kwargs[first]
-        for is_attribute, name in rest:
-            x = trace.attribute(x, name) if is_attribute else trace.call(_item, x, name)
+        for is_attribute, key in rest:
+            x = trace.attribute(x, key) if is_attribute else trace.call(_item, x, key)
         return x
 
     return filled(template)
@@ -165,6 +166,6 @@ def _percent(trace: Any, x: Any, flags: str, width: str, digits: str | None, kin
 def joined(trace: Any, separator: str, items: Any) -> Any:
     """``separator.join(items)``."""
     parts = list(trace.iterate(items))
-    if not any(isinstance(e, Text) for e in parts):
+    if not any(isinstance(e, Text) for e in (separator, *parts)):
         return separator.join(parts)
     return Text.joined([p for e in parts for p in (separator, e)][1:])

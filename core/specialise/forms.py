@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.traced_text import Text
 from ..values.attributes import has_dict
 from ..values.holders import blank
 from ..values.items import are_in_one_order, count_of, entries_of, items_of
@@ -29,6 +30,8 @@ def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
         numbers_in((x.which, x.options), found)
     elif type(x) is Rows:
         found += (x.length, *x.columns)
+    elif type(x) is Text:
+        found += x.values
     elif isinstance(x, (list, tuple, deque)):
         for e in items_of(x):
             numbers_in(e, found)
@@ -70,6 +73,8 @@ def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
         return Choice(which, [rebuilt(e, parts, keep) for e in x.options])
     if type(x) is Rows:
         return x.of(next(parts), [next(parts) for _ in x.columns])
+    if type(x) is Text:
+        return Text(x.template, [Scalar(current().value(next(parts))) for _ in x.values])
     if isinstance(x, (list, tuple)):
         new = [rebuilt(e, parts, keep) for e in items_of(x)]
         return keep(type(x)(*new) if hasattr(x, "_fields") else type(x)(new))
@@ -97,6 +102,8 @@ def same_form(a: Any, b: Any) -> bool:
         a, b = a.options, b.options
     if type(a) is Rows:
         return (a.capacity, a.kinds) == (b.capacity, b.kinds) and same_form(a.item, b.item)
+    if type(a) is Text:
+        return same_text(a, b)
     if isinstance(a, (list, tuple, deque)):
         return count_of(a) == count_of(b) and all(map(same_form, items_of(a), items_of(b)))
     if isinstance(a, dict):
@@ -108,6 +115,12 @@ def same_form(a: Any, b: Any) -> bool:
         x, y = held_by_instance(a), held_by_instance(b)
         return len(x) == len(y) and are_in_one_order(x, y) and all(same_form(x[k], y[k]) for k in x)
     return same_constant(a, b)
+
+
+def same_text(a: Text, b: Text) -> bool:
+    """Whether two texts differ only in numbers, of the same types: an int and a float have different texts."""
+    kinds = [[current().value(x).type for x in text.values] for text in (a, b)]
+    return repr(a.template) == repr(b.template) and kinds[0] == kinds[1]
 
 
 def same_entries(a: Any, b: Any) -> bool:

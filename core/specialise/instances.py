@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
+from ..ir.traced_text import Text
 from ..values.array_classes import ARRAY, array_and_attributes, is_subclass_array, is_traced_array, put
 from ..values.attributes import attributes, class_attribute, has_dict
 from .rows import Rows
@@ -27,7 +28,7 @@ def is_instance(x: Any) -> bool:
     kind = type(x)
     if kind is SimpleNamespace:
         return True
-    if kind is Choice or kind is Rows:
+    if kind in (Choice, Rows, Text):
         return False
     if not kind.__flags__ & OF_PYTHON or isinstance(x, (type, FunctionType, MethodType, ModuleType)):
         return False

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..ir.traced_text import Text, filled
 from ..ir.typed import ArrayType
 from ..values.holders import blank
 from ..values.items import entries_of, items_of
@@ -45,6 +46,8 @@ def _made(item: Any, values: Iterator[Any]) -> Any:
     """Return an item of a form around its numbers."""
     if isinstance(item, (Scalar, Array, *NUMBERS)):
         return next(values)
+    if type(item) is Text:
+        return filled(item.template, [next(values) for _ in item.values])
     if type(item) is Choice:
         which = next(values) if isinstance(item.which, (Scalar, *NUMBERS)) else item.which
         return [_made(o, values) for o in item.options][int(which)]

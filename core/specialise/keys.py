@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any
 
 from ..errors import BadInput
+from ..ir.traced_text import Text
 from ..values.holders import blank
 from ..values.items import entries_of, items_of
 from .called_back import held_with, holds_the_same, stores_by_itself, storing
@@ -33,6 +34,11 @@ def use_as_key(trace: Any, x: Any) -> None:
     """
     if isinstance(x, (str, Traced)):
         return
+    if isinstance(x, Text):
+        raise BadInput(
+            "a string formatted from numbers that are not known while compiling cannot be a dict key or set element; use a key that "
+            "is known, or the numbers"
+        )
     if trace.candidates and (
         id(x) in trace.candidates or isinstance(x, tuple) and any(id(e) in trace.candidates for e in x)
     ):

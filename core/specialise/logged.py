@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..ir.places import calls_to
-from ..ir.traced_text import Text, braced
+from ..ir.traced_text import Text, braced, filled
 from ..ir.typed import ArrayType, callback
 from .arguments import has_traced
 from .traced import Array, Scalar, always_traces
@@ -37,7 +37,7 @@ class Logged:
             rest = iter(values[len(self.in_text) :])
             args = tuple(_shown(next(rest), x.weak) if isinstance(x, ArrayType) else x for x in self.args)
             filename, function, line = self.place
-            message = self.template.format(*inside)
+            message = filled(self.template, inside)
             record = self.logger.makeRecord(self.logger.name, self.level, filename, line, message, args, None, function)
             self.logger.handle(record)
         return np.asarray(0)

@@ -10,11 +10,12 @@ from ..errors import ENGINE
 from ..faults import kind_of
 from ..ir.builder import text_of_shape
 from ..ir.dynamic import Block, Operation, Value
+from ..ir.traced_text import Text
 from ..ir.typed import STACK, Dim
 from ..values.holders import blank
 from ..values.items import are_in_one_order, count_of, items_of
 from .choices import can_choose, is_complex, is_number, narrowed, options_of, places, renumbered, which_of
-from .forms import NUMBERS, containers, of_entries, of_items, same_constant
+from .forms import NUMBERS, containers, of_entries, of_items, same_constant, same_text
 from .growing_lists import form_of, is_plain, made_of, tie
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
@@ -111,6 +112,8 @@ class Merger:
             return Scalar(found) if found is not None else self.conflict(a, b, name)
         if isinstance(a, Array) and isinstance(b, Array):
             return self.arrays(a, b, name)
+        if isinstance(a, Text) and isinstance(b, (Text, str)) or isinstance(a, str) and isinstance(b, Text):
+            return self.texts(a, b, name)
         if any(isinstance(x, Array) and not x.type.shape for x in (a, b)):
             return self.numbers_of_arrays(a, b, name)
         if type(a) is type(b):
@@ -212,6 +215,35 @@ class Merger:
     def number(self, x: Any, side: int) -> Value:
         with self.trace.builder.writing(self.blocks[side].operations):
             return self.trace.value(x)
+
+    def texts(self, a: Any, b: Any, name: str) -> Any:
+        """Merge two texts: their numbers if they differ in nothing else, else what follows the parts that they share."""
+        if isinstance(a, Text) and isinstance(b, Text) and same_text(a, b):
+            made = self.text(a, a, b)
+            return self.conflict(a, b, name) if made is None else made
+        first, second = (x.parts() if isinstance(x, Text) else [x] for x in (a, b))
+        pairs = enumerate(zip(first, second))
+        shared = next((i for i, (x, y) in pairs if not self.is_one_text(x, y)), min(len(first), len(second)))
+        rest = [Text.joined(["", *parts[shared:]]) for parts in (first, second)]
+        sides = [self.zeros(rest[1], 1, 0), self.zeros(rest[0], 0, 1)]
+        found = [
+            x if isinstance(x, str) else self.text(x, *pair)
+            for x, pair in zip(rest, ((rest[0], sides[1]), (sides[0], rest[1])))
+        ]
+        if any(x is None for x in found):
+            return self.conflict(a, b, name)
+        return Text.joined([*first[:shared], Text.chosen(self.merge(0, 1), found)])
+
+    def text(self, form: Text, a: Text, b: Text) -> Text | None:
+        """Merge the numbers of two texts that differ in nothing else."""
+        found = [self.leaf(self.number(x, 0), self.number(y, 1)) for x, y in zip(a.values, b.values)]
+        return None if None in found else Text(form.template, [Scalar(x) for x in found if x is not None])
+
+    def is_one_text(self, a: Any, b: Any) -> bool:
+        """Whether parts of two texts are the same: made of the same values of before the branches."""
+        if isinstance(a, str) or isinstance(b, str) or repr(a.template) != repr(b.template):
+            return False
+        return all(self.trace.value(x) is self.trace.value(y) for x, y in zip(a.values, b.values))
 
     def numbers_of_arrays(self, a: Any, b: Any, name: str) -> Any:
         """Merge a number and a 0-dimensional array into a number."""
@@ -324,6 +356,9 @@ class Merger:
         if type(x) is Rows:
             with trace.builder.writing(self.blocks[to].operations):
                 return x.of(0, [Scalar(trace.builder.zeros(c.type.shape, c.type.dtype)) for c in x.columns])
+        if type(x) is Text:
+            with trace.builder.writing(self.blocks[to].operations):
+                return Text(x.template, [self.zero(trace.value(e).type) for e in x.values])
         held = self.held(x, side)
         if isinstance(x, (list, tuple)):
             parts = [self.zeros(e, side, to) for e in held]
@@ -345,6 +380,11 @@ class Merger:
             return x
         self.trace.note_made(made, self.regions[to])
         return made
+
+    def zero(self, kind: Any) -> Scalar:
+        """Return the zero, or the array of zeros, in a text."""
+        builder = self.trace.builder
+        return Scalar(builder.zeros(kind.shape, kind.dtype) if kind.shape else builder.constant(kind.number(0)))
 
     def chosen_on(self, x: Any, side: int) -> Any:
         """Return the one option that a choice can be on a side, if the condition tells it."""

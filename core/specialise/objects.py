@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..ir.traced_text import Text
 from ..source.definitions import describe
 from ..values.array_classes import is_array_class, is_traced_array
 from ..values.attributes import has_dict
@@ -24,6 +25,7 @@ from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance, is_of_python
 from .scopes import UNBOUND, Choice, Closure, Conflict, Late
+from .text_methods import method
 from .traced import ATTRIBUTES, METHODS, Array, Traced, current
 
 _BINDING = ("builtins", "types", "functools")
@@ -164,6 +166,11 @@ class Objects:
             x.refuse()
         if type(x) is Closure and name in x.named:
             return x.named[name]
+        if isinstance(x, Text):
+            found = getattr("", name)  # raises what Python raises
+            if not callable(found) or isinstance(found, type):
+                return found
+            return TracedMethod(lambda trace, x, *args, **kwargs: method(trace, x, name, args, kwargs), x, name)
         if isinstance(x, Traced):
             kind = python_type(x)
             module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..ir.traced_text import Text
 from ..values.array_classes import is_subclass_array
 from ..values.items import entries_of, items_of
 from .arguments import has_traced
@@ -21,6 +22,7 @@ from .lists_in_python import are_equal, extend, is_before, joined, repeated
 from .object_arrays import as_objects
 from .rows import rows_of
 from .surface.operators import UFUNCS
+from .text_methods import operated
 from .traced import Array, Scalar, Traced
 from .ufunc_protocol import OF_SCALARS
 
@@ -153,6 +155,8 @@ class Operators:
                 equal = identical(self.trace, a, b)
             if equal is not NotImplemented:
                 return equal if function is operator.eq else self.trace.call(operator.not_, equal)
+        if isinstance(a, Text) or isinstance(b, Text):
+            return operated(self.trace, function, a, b)
         return self.trace.uninterpreted.call_real(function, args, {})
 
     def of_growing(self, function: Any, a: Any, b: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from ..ir.dynamic import Value
-from ..ir.traced_text import Text
+from ..ir.traced_text import Text, filled
 from ..values.array_classes import ARRAY, as_class, is_array_class, put
 from ..values.attributes import attributes, has_dict
 from ..values.holders import blank, kind_of as kind_of_holder, layout_of_class
@@ -167,9 +167,7 @@ class Results:
         if isinstance(x, BaseException) and _holds_traced(x.args, set()):
             raise BadInput("compiled code returns an exception that holds numbers; return the numbers themselves")
         if isinstance(x, Text):
-            raise BadInput(
-                f"compiled code returns a {kind_of(x)} of numbers that are not known while compiling; return the numbers"
-            )
+            return self.plan_of_text(x)
         if isinstance(x, Closure):
             x = python_function(x)
         is_made = id(x) in self.trace.made and layout_of_class(type(x)) is object  # type: ignore[attr-defined]
@@ -208,6 +206,15 @@ class Results:
             return np.lib.stride_tricks.as_strided(memory(results, leaves, objects)[offset:], shape, strides)
 
         return view
+
+    def plan_of_text(self, x: Text) -> Plan:
+        values = [self.trace.value(e) for e in x.values]
+        places = [(self.give(v), v.type.weak) for v in values]
+
+        def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
+            return filled(x.template, [results[i].item() if weak else results[i] for i, weak in places])
+
+        return build
 
     def plan_of_rows(self, x: Rows) -> Plan:
         """Return how a list of the items of a list of traced length is made."""
@@ -478,7 +485,7 @@ def _is_object(key: Any) -> bool:
 
 
 def _holds_traced(x: Any, seen: set[int]) -> bool:
-    if isinstance(x, (Traced, Choice, Closure, Rows)) or type(x) is AfterRun:
+    if isinstance(x, (Traced, Text, Choice, Closure, Rows)) or type(x) is AfterRun:
         return True
     if id(x) in seen:
         return False

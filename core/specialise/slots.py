@@ -87,7 +87,9 @@ class Lesson:
 
     node: Any
     way: str = ""  # how the loop was written: "loop", "peeled" or "unrolled"
-    places: list[tuple[Any, Any, bool, Any, Any]] = field(default_factory=list)  # holder, key, of the scope, types, choice
+    places: list[tuple[Any, Any, bool, Any, Any]] = field(
+        default_factory=list
+    )  # holder, key, of the scope, types, choice
     inside: dict[Any, Any] = field(default_factory=dict)
 
     def learn(self, trace: Any, slots: list[Slot], inside: dict[Any, Any]) -> None:

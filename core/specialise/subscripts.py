@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..ir.traced_text import Text
 from .arguments import has_traced
 from .contents import opened
 from .growing_lists import cut, item_at as item_of_growing, make_growing, part, put_into
@@ -19,6 +20,7 @@ from .keys import use_as_key
 from .lists_in_python import delete
 from .rows import rows_of
 from .scopes import Late
+from .text_methods import getitem as item_of_text
 from .traced import Array, NeedsConcrete, Scalar, Traced
 from .traced_keys import item_at_key, put_at_key
 
@@ -44,6 +46,8 @@ def getitem(trace: Any, x: Any, index: Any) -> Any:
         if own is not index:
             return trace.call(operator.getitem, x, own)
         return NotImplemented
+    if isinstance(x, Text):
+        return item_of_text(trace, x, _of_index(trace, x, index))
     method = special(x, "__getitem__")
     if method is not None:
         return trace.call(method, index)
@@ -100,7 +104,7 @@ def setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
         return put_into(trace, x, index, value)
     if isinstance(x, dict) and isinstance(index, Scalar):
         return put_at_key(trace, x, index, value)
-    if has_traced((index,)):
+    if has_traced((index,)) and not (isinstance(x, dict) and isinstance(index, Text)):
         put_at(trace, x, index, value)
         return None
     if isinstance(x, dict):

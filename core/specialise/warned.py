@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import BadInput
 from ..ir.dynamic import Block
 from ..ir.places import calls_to
-from ..ir.traced_text import Text, braced
+from ..ir.traced_text import Text, braced, filled
 from ..ir.typed import ArrayType, callback
 from .filters import UNKNOWN, action, own_filters
 from .float_errors import follow
@@ -36,7 +36,7 @@ class Warned:
 
     def __call__(self, *values: Any) -> Any:
         shown = [np.array(x)[()] for x in values]
-        text = self.template.format(*(x.item() if weak else x for x, weak in zip(shown, self.is_python)))
+        text = filled(self.template, [x.item() if weak else x for x, weak in zip(shown, self.is_python)])
         message = self.made(text) if isinstance(self.made, type) else self.made
         module = self.space.get("__name__", self.place[0])
         registry = self.space.setdefault("__warningregistry__", {})

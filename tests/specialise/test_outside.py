@@ -166,20 +166,6 @@ def test_texts_of_numbers_are_printed(path, capfd):
     assert lines == ["step 0: 1.0 0", "step 1: 0.5 1"]
 
 
-def compares_text(x):
-    return 1.0 if f"{x}" == "1.5" else 2.0
-
-
-def measures_text(x):
-    return len(f"{x}") + x
-
-
-@pytest.mark.parametrize("f", [compares_text, measures_text], ids=lambda f: f.__name__)
-def test_nothing_depends_on_a_text_of_numbers(target, f):
-    with pytest.raises(mo.BadInput, match="string formatted from numbers that are not known"):
-        mo.jit(f, target=target)(1.5)
-
-
 def chooses_by_text(x):
     return {"positive": 1.0, "negative": 2.0}["positive" if x > 0 else "negative"] * x
 

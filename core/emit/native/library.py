@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,15 +73,11 @@ def _view(words: Any, k: int, layout: Layout) -> np.ndarray:
     return np.frombuffer(memory, layout.dtype).reshape(shape)
 
 
-def printed(*values: Any, text: str) -> None:
-    print(text.format(*values))
-
-
 def raised(*values: Any, exception: Any, text: str) -> None:
     raise exception_of(exception, text, values)
 
 
-@emits("library", typed.callback, typed.debug_print)
+@emits("library", typed.callback, typed.debug_print, typed.of_text)
 def library(f: FunctionCode, op: Operation) -> None:
     """Emit a call of a Python function on arrays in memory."""
     if op.kind != "call" or not callable(op.callee) and not isinstance(op.callee, typed.Primitive):
@@ -89,8 +86,8 @@ def library(f: FunctionCode, op: Operation) -> None:
     function, copies = op.callee, False
     if op.callee is typed.callback:
         function, copies = constants.pop("function"), True
-    elif op.callee is typed.debug_print:
-        function = printed
+    elif op.callee is typed.debug_print or op.callee is typed.of_text:
+        function = partial(op.callee.body, ())
     elif isinstance(op.callee, typed.Primitive):
         raise f.refuse(f"native code has no operation {op.callee.name}")
     call_python(f, op, function, constants, copies)

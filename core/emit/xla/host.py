@@ -16,7 +16,7 @@ from jax import lax
 from jax.experimental import io_callback
 
 from ...ir.dynamic import Operation
-from ...ir.typed import ArrayType, Dim, callback, debug_print
+from ...ir.typed import ArrayType, Dim, callback, debug_print, of_text
 from .lengths import length
 from .lower import Site, Walk, lowers
 
@@ -150,5 +150,10 @@ def _callback(walk: Walk, op: Operation, *operands: Any, function: Callable[...,
 
 
 @lowers(debug_print, fails=True)
-def _debug_print(walk: Walk, op: Operation, *operands: Any, text: str) -> list[Any]:
-    return call_python(walk, op, lambda *values: print(text.format(*values)), operands, is_ordered=True)
+def _debug_print(walk: Walk, op: Operation, *operands: Any, **constants: Any) -> list[Any]:
+    return call_python(walk, op, partial(debug_print.body, (), **constants), operands, is_ordered=True)
+
+
+@lowers(of_text, fails=True)
+def _of_text(walk: Walk, op: Operation, *operands: Any, **constants: Any) -> list[Any]:
+    return call_python(walk, op, partial(of_text.body, (), **constants), operands, is_ordered=False)

@@ -13,10 +13,10 @@ from functools import partial
 import numpy as np
 
 from ...ir.dynamic import Block, Function, Operation, Value
-from ...ir.typed import STACK, Primitive, custom
+from ...ir.typed import STACK, Primitive, custom, of_text
 from ...rules import find_rule
 
-_STOPPING = {np.argmax, np.argmin, np.argsort, np.any, np.all}
+_STOPPING = {np.argmax, np.argmin, np.argsort, np.any, np.all, of_text}
 
 
 def has_cotangent(value: Value) -> bool:

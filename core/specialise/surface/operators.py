@@ -12,6 +12,7 @@ from ...errors import BadInput
 from ...ir.builder import Builder, result_dtype
 from ...ir.dynamic import Value
 from ...ir.traced_text import Text
+from ..text_methods import operated
 from ..traced import Array, Scalar, Trace, Traced, traces
 from .arguments import integer, is_array_like, number_of, value, weak
 from .overflow import fits, refuse_overflow
@@ -88,7 +89,7 @@ def is_of_python(a: Any, b: Any) -> bool:
 def of_objects(trace: Trace, function: Any, a: Any, b: Any) -> Any:
     """Apply an operator to operands of which NumPy makes no array; raise what Python raises."""
     if isinstance(a, Text) or isinstance(b, Text):
-        return function(a, b)
+        return operated(trace, function, a, b)
     if function in (operator.eq, operator.ne):
         array = next((x for x in (a, b) if isinstance(x, Array)), None)
         holds = function is operator.ne
