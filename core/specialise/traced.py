@@ -193,23 +193,33 @@ def _class_of(kind: Any) -> type[Scalar]:
 
 
 class Array(Traced):
-    """An array, also 0-dimensional like ``np.zeros(())``, or a view of one."""
+    """An array, also 0-dimensional like ``np.zeros(())``, or a view of one.
 
-    __slots__ = ("storage", "view", "type", "region")
+    ``is_fixed``: the program has made it read-only (``setflags``), and so are views that are taken of it from then on.
+    """
+
+    __slots__ = ("is_fixed", "region", "storage", "type", "view")
 
     def __init__(self, storage: Storage, view: View | None = None, type: ArrayType | None = None) -> None:
         self.storage = storage
         self.view = view
         self.type = type or storage.value.type
         self.region = current().region if Trace.stack else None
+        self.is_fixed = False
+
+    def viewed(self, view: View | None, type: ArrayType) -> Array:
+        """Return a view of this array."""
+        made = Array(self.storage, view, type)
+        made.is_fixed = self.is_fixed
+        return made
 
     @property
     def is_read_only(self) -> bool:
-        return self.storage.is_read_only or self.view is not None and self.view.is_read_only
+        return self.is_fixed or self.storage.is_read_only or self.view is not None and self.view.is_read_only
 
     def check_writeable(self, text: str) -> None:
         if self.is_read_only:
-            self.storage.is_refused = True
+            self.storage.is_refused |= not self.is_fixed
             raise ValueError(text)
 
 
