@@ -43,21 +43,19 @@ class Storage:
     """The memory of arrays; ``value`` holds its current elements in C order.
 
     ``tied`` says why it must not be written to: it may be the same memory as another storage.  ``is_read_only``: NumPy
-    does not let it be written to; ``is_refused``: the program tried to.  ``is_viewed`` and ``is_copied``: its order in
+    does not let it be written to; ``is_asked``: the program asked whether it does.  ``is_viewed`` and ``is_copied``: its order in
     memory decided that, for example, a reshape is a view or a copy.  ``made_by`` is the call that made the array, from
     which its order in NumPy is found (``surface.memory_order``); ``born`` numbers the storages in order of creation.
     """
 
-    __slots__ = (
-        *("born", "is_copied", "is_read_only", "is_refused", "is_viewed", "made_by", "region", "tied", "value"),
-    )
+    __slots__ = (*("born", "is_asked", "is_copied", "is_read_only", "is_viewed", "made_by", "region", "tied", "value"),)
     count: ClassVar[Iterator[int]] = itertools.count()
 
     def __init__(self, value: Value, is_read_only: bool = False) -> None:
         self.value = value
         self.tied = ""
         self.is_read_only = is_read_only
-        self.is_refused = False
+        self.is_asked = False
         self.is_viewed = self.is_copied = False
         self.made_by: Any = None
         self.born = next(Storage.count)
@@ -219,7 +217,6 @@ class Array(Traced):
 
     def check_writeable(self, text: str) -> None:
         if self.is_read_only:
-            self.storage.is_refused |= not self.is_fixed
             raise ValueError(text)
 
 

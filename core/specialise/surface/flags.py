@@ -43,11 +43,8 @@ def layout_of(trace: Trace, x: Array, what: str) -> np.ndarray:
 
 
 def _writeable(trace: Trace, x: Traced) -> bool:
-    if isinstance(x, Array) and not x.is_read_only and trace.is_parameter(x.storage.value):
-        raise refuse(
-            "reading whether an argument, or an array from outside, is writeable",
-            "test it outside of the compiled function",
-        )
+    if isinstance(x, Array):
+        x.storage.is_asked = True
     return isinstance(x, Array) and not x.is_read_only
 
 
