@@ -168,9 +168,10 @@ class Compilation:
 
     @property
     def written(self) -> frozenset[int]:
-        """The leaves that the program writes to on some path."""
+        """The leaves that the program writes to on some path, or of which it asks whether they are writeable."""
         program = self.program
-        return self.read_only | {program.leaves[i] for i in program.written if i < len(program.leaves)}
+        places = {*program.written, *program.asked}
+        return self.read_only | {program.leaves[i] for i in places if i < len(program.leaves)}
 
 
 def operations(block: Block, within: frozenset[Function] = frozenset()) -> Iterator[Operation]:
@@ -298,7 +299,8 @@ def _specialised(
         except Varying as found:
             options["varying"] = found.places
             continue
-        refused_writes = fixed.intersection(program.leaves[i] for i in program.written if i < len(program.leaves))
+        of_interest = {*program.written, *program.asked}
+        refused_writes = fixed.intersection(program.leaves[i] for i in of_interest if i < len(program.leaves))
         if not read_only.issuperset(refused_writes):
             read_only |= refused_writes
             continue

@@ -117,6 +117,11 @@ class _Entry:
         self.tests += [f"not {name}.flags.writeable" for name in fixed]
         first = 0 if calls_python(self.compilation.function.block) else 1
         self.tests += [f"{parameters[i]}.flags.writeable" for i in program.written[first:]]
+        known = {
+            *program.read_only,
+            *(i for i, leaf in enumerate(program.leaves) if leaf in self.compilation.read_only),
+        }
+        self.tests += [f"{parameters[i]}.flags.writeable" for i in program.asked if i not in known]
 
     def function(
         self, parameters: list[str], general: Callable[..., Any], strongly: Callable[..., Any]

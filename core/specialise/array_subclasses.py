@@ -379,7 +379,7 @@ def _view(of: ArraySubclasses, x: Any, dtype: Any = None, type: Any = None) -> A
     array = array_in(x) if is_subclass_array(x) else of.as_array(x)
     if dtype is not None:
         array = of.trace.call(of.trace.attribute(array, "view"), dtype)
-    return of.made(kind, Array(array.storage, array.view, array.type), x)
+    return of.made(kind, array.viewed(array.view, array.type), x)
 
 
 def _iter(of: ArraySubclasses, x: Any) -> Any:

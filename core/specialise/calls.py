@@ -221,6 +221,8 @@ class Calls:
                 x = self.call(owner, x) if is_numpys else x
                 return self.call(self.trace.attribute(x, function.__name__), *args[1:], **kwargs)
         if function in (object.__setattr__, object.__delattr__) and is_instance(args[0]):
+            if function is object.__setattr__ and self.trace.objects.set_by_descriptor(*args):
+                return None
             self.trace.touch(args[0])
         implementation = function._implementation if type(function) is type(np.sum) else None
         if isinstance(implementation, types.FunctionType) and (has_traced(args) or has_traced(kwargs)):

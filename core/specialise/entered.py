@@ -89,6 +89,7 @@ class Entered:
             elif isinstance(leaf, (Array, np.ndarray)):
                 self.fresh.append(Array(Storage(next(given))))
                 self.fresh[-1].storage.made_by = Call(itself, (leaf,), {}, None)
+                self.fresh[-1].is_fixed = isinstance(leaf, Array) and leaf.is_fixed
                 self.originals[id(self.fresh[-1])] = leaf
             else:
                 self.fresh.append(Scalar(next(given)))

@@ -255,6 +255,8 @@ class Merger:
         return self.conflict(a, b, name) if found is None else Scalar(found)
 
     def arrays(self, a: Array, b: Array, name: str) -> Any:
+        if a.is_fixed or b.is_fixed:
+            return self.conflict(a, b, name)
         if a.storage is b.storage and a.view is b.view:
             return self.chosen(Array(a.storage, a.view, a.type), a, b)
         values = self.read(a, 0), self.read(b, 1)

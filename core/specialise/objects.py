@@ -123,13 +123,33 @@ class Objects:
                 x = self.trace.call(f.default_factory)
             else:
                 continue
-            object.__setattr__(made, f.name, x)
+            self.fill_field(made, f.name, x)
         for name, kind in getattr(cls, "__annotations__", {}).items():
             if isinstance(kind, dataclasses.InitVar) and name in bound:
                 later.append(bound[name])
         post = getattr(cls, "__post_init__", None)
         if isinstance(post, types.FunctionType):
             self.trace.calls.call_function(post, (made, *later), {})
+
+    def fill_field(self, made: Any, name: str, x: Any) -> None:
+        """Set a field as the ``__init__`` of a dataclass does, which passes by the ``__setattr__`` of a frozen one."""
+        setter = type(made).__setattr__
+        if isinstance(setter, types.FunctionType) and not made.__dataclass_params__.frozen:
+            self.trace.calls.call_function(setter, (made, name, x), {})
+        elif not self.set_by_descriptor(made, name, x):
+            object.__setattr__(made, name, x)
+
+    def set_by_descriptor(self, x: Any, name: str, value: Any) -> bool:
+        """Set an attribute by a property, or by the ``__set__`` in Python of a descriptor; return whether there is one."""
+        static = inspect.getattr_static(type(x), name, None)
+        if isinstance(static, property) and static.fset is not None:
+            self.trace.call(static.fset, x, value)
+            return True
+        descriptor = getattr(type(static), "__set__", None)
+        if isinstance(descriptor, types.FunctionType):
+            self.trace.call(descriptor, static, x, value)
+            return True
+        return False
 
     def of_function(self, x: Any) -> dict[str, Any] | None:
         """Return the attributes of a function from outside, which then are a dict from outside; None for others."""
@@ -319,14 +339,9 @@ class Objects:
             raise BadInput(
                 f"compiled code cannot set {name} of a {module}{kind.__name__}; make a new array or number instead"
             )
+        if self.set_by_descriptor(x, name, value):
+            return
         static = inspect.getattr_static(type(x), name, None)
-        if isinstance(static, property) and static.fset is not None:
-            self.trace.call(static.fset, x, value)
-            return
-        descriptor = getattr(type(static), "__set__", None)
-        if isinstance(descriptor, types.FunctionType):
-            self.trace.call(descriptor, static, x, value)
-            return
         if isinstance(x, type):
             self.trace.outside.variables.set_of_class(self.trace, x, name, value)
             return

@@ -314,7 +314,8 @@ class Program:
     leaves: list[int]
     hidden: list[Source]
     written: list[int]
-    read_only: list[int]  # positions of hidden read-only parameters that the program tries to write to
+    read_only: list[int]  # positions of hidden read-only parameters
+    asked: list[int]  # positions of parameters of which the program asks whether they are writeable
     strides: dict[int, tuple[int, ...]]  # of the parameters whose memory order matters
     arrays: list[Make]  # make further arrays from the results and are appended to them
     plan: Plan
@@ -457,7 +458,8 @@ def _traced(
             undo(ending)
             raise
     of_hidden = zip(trace.hidden_parameters, (x for _, x in hidden))
-    written += [(p, x) for p, x in of_hidden if isinstance(x, Array) and x.storage.value is not p]
+    of_arrays = [(p, x) for p, x in of_hidden if isinstance(x, Array)]
+    written += [(p, x) for p, x in of_arrays if x.storage.value is not p]
     block.results = [*results.values, *(x.storage.value for _, x in written)]
     everything = [*(parameters[i] for i in kept), *trace.hidden_parameters]
     name = getattr(f, "__name__", type(f).__name__)
@@ -475,7 +477,8 @@ def _traced(
         kept,
         [source for source, _ in hidden],
         places,
-        [len(kept) + i for i, (_, x) in enumerate(hidden) if isinstance(x, Array) and x.storage.is_refused],
+        [len(kept) + i for i, (_, x) in enumerate(hidden) if isinstance(x, Array) and x.storage.is_read_only],
+        [place[p] for p, x in (*arrays, *of_arrays) if x.storage.is_asked],
         {i: x.strides for i, array, x in given if array.storage.is_copied or array.storage.is_viewed and i in shown},
         made,
         plan,

@@ -165,6 +165,8 @@ class ResultArrays:
         return self.places[id(x)]
 
     def find(self, x: Array) -> Place:
+        if x.is_fixed:
+            return self.fixed(x)
         whole = self.whole(x)
         if x is whole or self.numbers.is_name(x):
             return self.by_number(x) if self.needs_number(x) else self.choice(x)
@@ -177,6 +179,20 @@ class ResultArrays:
         if whole is None and x is next((u for u in shared if u.view is None), None):
             return base  # the new array itself
         return self.make(self.view(x, base))
+
+    def fixed(self, x: Array) -> Place:
+        """Place an array that the program has made read-only; others may look into its memory, and write to it."""
+        base = self.base(x)
+        if base is None:
+            return self.new(self.trace.value(x), True)
+        look = self.view(x, base)
+
+        def read_only(results: Sequence[Any], parameters: Sequence[Any]) -> np.ndarray:
+            made = look(results, parameters)
+            made.flags.writeable = False
+            return made
+
+        return self.make(read_only)
 
     def needs_number(self, x: Array) -> bool:
         """Whether an array's identity depends on a loop, directly or through another result that may be the same."""

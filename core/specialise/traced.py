@@ -43,21 +43,19 @@ class Storage:
     """The memory of arrays; ``value`` holds its current elements in C order.
 
     ``tied`` says why it must not be written to: it may be the same memory as another storage.  ``is_read_only``: NumPy
-    does not let it be written to; ``is_refused``: the program tried to.  ``is_viewed`` and ``is_copied``: its order in
+    does not let it be written to; ``is_asked``: the program asked whether it does.  ``is_viewed`` and ``is_copied``: its order in
     memory decided that, for example, a reshape is a view or a copy.  ``made_by`` is the call that made the array, from
     which its order in NumPy is found (``surface.memory_order``); ``born`` numbers the storages in order of creation.
     """
 
-    __slots__ = (
-        *("born", "is_copied", "is_read_only", "is_refused", "is_viewed", "made_by", "region", "tied", "value"),
-    )
+    __slots__ = (*("born", "is_asked", "is_copied", "is_read_only", "is_viewed", "made_by", "region", "tied", "value"),)
     count: ClassVar[Iterator[int]] = itertools.count()
 
     def __init__(self, value: Value, is_read_only: bool = False) -> None:
         self.value = value
         self.tied = ""
         self.is_read_only = is_read_only
-        self.is_refused = False
+        self.is_asked = False
         self.is_viewed = self.is_copied = False
         self.made_by: Any = None
         self.born = next(Storage.count)
@@ -193,23 +191,32 @@ def _class_of(kind: Any) -> type[Scalar]:
 
 
 class Array(Traced):
-    """An array, also 0-dimensional like ``np.zeros(())``, or a view of one."""
+    """An array, also 0-dimensional like ``np.zeros(())``, or a view of one.
 
-    __slots__ = ("storage", "view", "type", "region")
+    ``is_fixed``: the program has made it read-only (``setflags``), and so are views that are taken of it from then on.
+    """
+
+    __slots__ = ("is_fixed", "region", "storage", "type", "view")
 
     def __init__(self, storage: Storage, view: View | None = None, type: ArrayType | None = None) -> None:
         self.storage = storage
         self.view = view
         self.type = type or storage.value.type
         self.region = current().region if Trace.stack else None
+        self.is_fixed = False
+
+    def viewed(self, view: View | None, type: ArrayType) -> Array:
+        """Return a view of this array."""
+        made = Array(self.storage, view, type)
+        made.is_fixed = self.is_fixed
+        return made
 
     @property
     def is_read_only(self) -> bool:
-        return self.storage.is_read_only or self.view is not None and self.view.is_read_only
+        return self.is_fixed or self.storage.is_read_only or self.view is not None and self.view.is_read_only
 
     def check_writeable(self, text: str) -> None:
         if self.is_read_only:
-            self.storage.is_refused = True
             raise ValueError(text)
 
 

@@ -196,15 +196,95 @@ def test_names_of_flags(target):
     check_value(target, keys_and_names, M)
 
 
+def makes_read_only(x):
+    y = np.exp(x)
+    before = y[1:]
+    y.setflags(write=False)
+    after = y[:2]
+    before[0] = 5.0  # a view that was taken before
+    caught = 0.0
+    for a in (y, after):
+        try:
+            a[0] = 1.0
+        except ValueError:
+            caught = caught + 3.0 * x[0]
+    try:
+        y += 1.0
+    except ValueError:
+        caught = caught * x[1]
+    return y, before, after, caught, y.flags.writeable, y.copy()
+
+
+def makes_a_view_read_only(x):
+    v = x[1:]
+    v.flags.writeable = False
+    return v, x
+
+
+def makes_writeable_again(x):
+    y = x * x
+    y.flags.writeable = False
+    y.setflags(write=True)
+    y[0] = 1.0
+    return y
+
+
+@pytest.mark.parametrize("f", [makes_read_only, makes_a_view_read_only, makes_writeable_again])
+def test_arrays_that_the_program_makes_read_only(f, target):
+    x = np.array([0.5, 1.0, 2.0])
+    expected, found = f(x), mo.jit(f, target=target)(x)
+    for a, b in zip(*(y if isinstance(y, tuple) else (y,) for y in (found, expected)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-15)
+        if isinstance(b, np.ndarray):
+            assert a.flags.writeable is b.flags.writeable
+    for i in range(2):
+        for j in range(2):
+            if f is not makes_writeable_again:
+                assert np.shares_memory(found[i], found[j]) == np.shares_memory(expected[i], expected[j])
+    if f is makes_read_only:
+        check_gradient(target, lambda x: np.sum(f(x)[0]) + f(x)[3], x)
+
+
+WRITEABLE, LOCKED = np.ones(2), np.ones(2)
+LOCKED.flags.writeable = False
+
+
+def asks(x):
+    y = x * (2.0 if x.flags.writeable else 3.0) * (5.0 if LOCKED.flags["W"] else 7.0)
+    return y * (11.0 if WRITEABLE[1:].flags.writeable else 13.0)
+
+
+def test_whether_arguments_and_arrays_from_outside_are_writeable(target):
+    free, fixed = np.ones(2), np.ones(2)
+    fixed.flags.writeable = False
+    for order in ((free, fixed, free, free, fixed, fixed), (fixed, free, fixed)):
+        compiled = mo.jit(asks, target=target)
+        for x in order:
+            assert compiled(x).tolist() == asks(x).tolist()
+        (form,) = compiled.forms.values()
+        assert len(form.programs) == 2
+        programs = list(form.programs.values())
+        WRITEABLE.flags.writeable = False
+        assert compiled(free).tolist() == asks(free).tolist()
+        WRITEABLE.flags.writeable = True
+        assert compiled(free).tolist() == asks(free).tolist()
+        assert [*form.programs.values()] != programs
+
+
 def test_flags_that_compiled_code_cannot_tell_or_change_are_refused():
     def lock(x):
+        x.flags.writeable = False
+        return x
+
+    def lock_on_a_path(x):
         y = x * 2
-        y.flags.writeable = False
+        if x[0, 0] > 0.0:
+            y.setflags(write=False)
         return y
 
     for program, text in (
         (lock, "changing the writeable flag"),
-        (lambda x: x.flags.writeable, "reading whether .* is writeable"),
+        (lock_on_a_path, "changing the writeable flag"),
         (lambda x: x.flags.owndata, "owndata"),
     ):
         with pytest.raises(BadInput, match=text):

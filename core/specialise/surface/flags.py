@@ -43,11 +43,8 @@ def layout_of(trace: Trace, x: Array, what: str) -> np.ndarray:
 
 
 def _writeable(trace: Trace, x: Traced) -> bool:
-    if isinstance(x, Array) and not x.is_read_only and trace.is_parameter(x.storage.value):
-        raise refuse(
-            "reading whether an argument, or an array from outside, is writeable",
-            "test it outside of the compiled function",
-        )
+    if isinstance(x, Array):
+        x.storage.is_asked = True
     return isinstance(x, Array) and not x.is_read_only
 
 
@@ -107,25 +104,31 @@ class Flags:
             raise BadInput(
                 f"compiled code cannot set .flags.{name} of an array; set it outside of the compiled function"
             )
-        set_writeable(self._x, x)
+        set_writeable(self._trace, self._x, x)
 
     def __setitem__(self, key: str, x: Any) -> None:
         self.__setattr__("writeable" if key in ("WRITEABLE", "W") else str(key), x)
 
 
-def set_writeable(x: Array, wanted: Any) -> None:
-    """Set whether an array can be written to; compiled code can only keep it as it is."""
-    if isinstance(wanted, Traced) or bool(wanted) is x.is_read_only:
+def set_writeable(trace: Any, x: Array, wanted: Any) -> None:
+    """Set whether an array can be written to, if the program has made it, and on this path."""
+    if not isinstance(wanted, Traced) and bool(wanted) is not x.is_read_only:
+        return
+    is_given = any(x is a for a in trace.given_arrays)
+    is_kept = is_given or trace.resolved(x.region) is not trace.region or x.storage.is_read_only
+    if isinstance(wanted, Traced) or is_kept or wanted and (x.view is not None or not x.is_fixed):
         raise refuse(
-            "changing the writeable flag of an array", "set it outside of the compiled function, or leave it as it is"
+            "changing the writeable flag of an array that the program has not made itself, or has made on another path",
+            "set it outside of the compiled function, or leave it as it is",
         )
+    x.is_fixed = not wanted
 
 
 def _setflags(trace: Trace, x: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
     if not isinstance(x, Array) or align is not None or uic is not None:
         raise refuse("setflags with an argument other than write=", "leave that out")
     if write is not None:
-        set_writeable(x, write)
+        set_writeable(trace, x, write)
 
 
 def _strides(trace: Trace, x: Any) -> Any:

@@ -228,7 +228,7 @@ def basic_view(builder: Builder, array: Array, index: Index) -> Array:
         if entry == ":" or entry[0] == "s":
             dims.append(d if d >= 0 else None)
     if all(e == ":" for e in entries) and dims == list(range(array.type.ndim)):
-        return Array(array.storage, array.view, array.type)
+        return array.viewed(array.view, array.type)
     return view_of(builder, array, entries, dims)
 
 

@@ -313,4 +313,6 @@ def flat(trace: Trace, x: Any) -> Flat:
 
 @attribute
 def base(trace: Trace, x: Any) -> Any:
+    if x.is_fixed:
+        raise refuse(".base of an array that the program has made read-only", "keep the array itself")
     return None if x.view is None else Array(x.storage, None, ArrayType(x.type.dtype, x.storage.value.type.shape))

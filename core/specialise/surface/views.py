@@ -261,7 +261,7 @@ def view_of(builder: Builder, array: Array, entries: Sequence[Entry], dims: Sequ
     if any(d is None and e != ":" and e[0] == "s" and e[3] != 1 for d, e in zip(part.dims, entries)):
         part = Part(builder, array.view, array.type.shape, [":"] * array.type.ndim, range(array.type.ndim))
     part = part.taken(entries, dims)
-    return Array(array.storage, part, ArrayType(array.type.dtype, part.part_shape))
+    return array.viewed(part, ArrayType(array.type.dtype, part.part_shape))
 
 
 def permuted(builder: Builder, array: Array, axes: Sequence[int | None]) -> Array:
@@ -277,7 +277,7 @@ def derived(
     in_numpy: Callable[[Any, tuple[int, ...]], Any],
 ) -> Array:
     """Return a view through a pair of functions (``Derived``)."""
-    return Array(array.storage, Derived(array.view, there, back, in_numpy, kind), kind)
+    return array.viewed(Derived(array.view, there, back, in_numpy, kind), kind)
 
 
 def read_only(
@@ -297,7 +297,7 @@ def read_only(
     once = (*key, tuple(map(dim_key, shape)))
     read = lambda x: builder.once((*once, x), lambda: there(x))  # noqa: E731
     view = Derived(array.view, read, back, in_numpy, kind, is_read_only=True)
-    return Array(array.storage, view, kind)
+    return array.viewed(view, kind)
 
 
 def reshaped(builder: Builder, array: Array, shape: Shape) -> Array:
@@ -312,7 +312,7 @@ def reshaped(builder: Builder, array: Array, shape: Shape) -> Array:
         kind,
         is_reshape=True,
     )
-    return Array(array.storage, view, kind)
+    return array.viewed(view, kind)
 
 
 def reshape(builder: Builder, x: Value, shape: Shape) -> Value:
