@@ -1,4 +1,4 @@
-"""Functions of arrays whose lengths are known only at run time, and unique parts of arrays."""
+"""Functions of arrays whose lengths or classes are known only at run time, and unique parts of arrays."""
 
 import numpy as np
 import pytest
@@ -10,6 +10,10 @@ from morula import BadInput
 M = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [0.0, 5.0]])
 A = np.array([[1.0, 0.1], [-0.2, 0.9]])
 PATHS = ["native", "xla"]
+
+
+class Derived(np.ndarray):
+    pass
 
 
 def convolved(x, k):
@@ -83,3 +87,16 @@ def test_a_branch_that_tests_for_none_knows_the_number(path):
         return x
 
     check_gradient(path, f, 2.0)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_item_that_may_be_of_two_classes(path):
+    def f(x, n):
+        total = 0.0
+        for _ in range(n):
+            y = (2.0 * x).view(Derived) if x[0] > total else 3.0 * x
+            z = np.hstack((2 * y, np.ones(2)))
+            total = total + np.sum(np.asarray(z) ** 2)
+        return total
+
+    check_gradient(path, f, np.array([0.5, 0.7, 1.3]), 3)
