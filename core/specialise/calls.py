@@ -24,7 +24,7 @@ from .arguments import depends_on_traced, has_traced
 from .as_numbers import with_floats
 from .builtin_functions import SPECIAL, like, python_type
 from .callable_objects import caller_of
-from .choices import distributed, distributed_call, has_choices, with_one_choice
+from .choices import distributed, distributed_call, distributed_items, has_choices, holds_choices, with_one_choice
 from .containers import CONTAINERS
 from .contents import opened, read_by
 from .driven import of_library
@@ -124,6 +124,8 @@ class Calls:
             if isinstance(method, types.FunctionType):
                 return self.call(method, function, *args, **kwargs)
             return self.trace.uninterpreted.call_real(function, args, kwargs)
+        if self.trace.may_choose and function in FUNCTIONS and any(map(holds_choices, args)):
+            return distributed_items(self.trace, function, args, kwargs)
         if type(function) not in _INTERPRETED:
             found = self.trace.arrays.call(function, args, kwargs)
             if found is not ELSEWHERE:

@@ -196,6 +196,21 @@ def distributed_call(trace: Any, function: Any, args: tuple[Any, ...], kwargs: d
     return distributed_over(trace, [function, *args, *kwargs.values()], run)
 
 
+def holds_choices(x: Any) -> bool:
+    """Whether a list or tuple has items that are choices."""
+    return type(x) in (list, tuple) and has_choices(x)
+
+
+def distributed_items(trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function that only reads its arguments for each option of the items of lists and tuples among them."""
+    place = next(i for i, x in enumerate(args) if holds_choices(x))
+
+    def run(items: list[Any]) -> Any:
+        return trace.call(function, *args[:place], type(args[place])(items), *args[place + 1 :], **kwargs)
+
+    return distributed_over(trace, list(args[place]), run)
+
+
 def chosen_before(trace: Any, first: Any, last: Any) -> Choice | None:
     """Return the choice that a loop carries in a place that holds ``first`` before it and ``last`` after an iteration.
 

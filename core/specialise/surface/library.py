@@ -40,7 +40,7 @@ _FOURIER = (
 )
 _NUMPY = (
     *("lexsort", "isin", "unravel_index", "ravel_multi_index"),
-    *("convolve", "correlate", "interp", "i0", "unwrap", "polymul", "polyfit"),
+    *("convolve", "correlate", "interp", "i0", "unwrap", "polyfit"),
 )
 _SCIPY = ("scipy.linalg", "scipy.fft", "scipy.special", "scipy.signal", "scipy.ndimage", "scipy.spatial.distance")
 _REAL_OR_COMPLEX = frozenset(("funm", "fractional_matrix_power"))
@@ -277,29 +277,24 @@ def lstsq(trace: Trace, a: Any, b: Any, rcond: Any = None) -> Any:
     return x, residuals, rank, s
 
 
-@traces(np.roots)
-def roots(trace: Any, p: Any) -> Any:
-    return trace.calls.interpret(_roots, (p,), {})
+@traces(np.linalg.matrix_rank)
+def matrix_rank(trace: Trace, A: Any, *args: Any, **kwargs: Any) -> Any:
+    kind = value(trace, A).type
+    if kind.is_static or kind.ndim != 2:
+        return call(trace, np.linalg.matrix_rank, (A, *args), kwargs)
+    return trace.calls.interpret(_matrix_rank, (A, kind.bounds, *args), kwargs)  # type: ignore[attr-defined]
 
 
-def _roots(p: Any) -> Any:
-    """``np.roots`` of a polynomial whose degree is its length less one, so that the number of roots is known."""
-    p = np.atleast_1d(p)
-    if p.ndim != 1:
-        raise ValueError("Input must be a rank-1 array.")
-    n = len(p)
-    if n == 0:
-        return np.array([])
-    if p[0] == 0 or p[-1] == 0:
-        raise BadInput(
-            "np.roots of a polynomial whose first or last coefficient is zero cannot be compiled, because the number of roots "
-            "depends on values; leave these coefficients out"
-        )
-    if n == 1:
-        return np.array([])
-    a = np.diag(np.ones(n - 2), -1) + np.zeros((n - 1, n - 1), np.result_type(p, float))
-    a[0, :] = -p[1:] / p[0]
-    return np.linalg.eigvals(a)
+def _matrix_rank(a: Any, largest: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """``np.linalg.matrix_rank`` of a matrix whose lengths are known only at run time: zeros, of which no rank comes, fill it up."""
+    if tol is not None and rtol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
+    whole = np.zeros(largest, np.result_type(a, 1.0))
+    whole[: a.shape[0], : a.shape[1]] = a
+    values = np.linalg.svd(whole, compute_uv=False, hermitian=hermitian)
+    if tol is None:
+        tol = values.max() * (max(a.shape) * np.finfo(values.dtype).eps if rtol is None else rtol)
+    return np.count_nonzero(values > tol)
 
 
 def find(function: Any) -> Callable[..., Any] | None:
@@ -420,6 +415,23 @@ def lu_solve(
     found = trace.call(scipy.linalg.solve_triangular, lu, b, trans=trans)
     found = trace.call(scipy.linalg.solve_triangular, lu, found, trans=trans, **lower)
     return trace.call(operator.getitem, found, trace.call(np.argsort, order))
+
+
+def _riccati(name: str) -> Callable[..., Any]:
+    """Return what a solver of Riccati equations does: with ``s``, a missing ``e`` is the identity."""
+
+    def solve(trace: Trace, a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True) -> Any:
+        import scipy.linalg
+
+        if e is None and s is not None:
+            e = np.eye(static(value(trace, a), name).type.shape[-1])  # type: ignore[arg-type]
+        return call(trace, getattr(scipy.linalg, name), (a, b, q, r, e, s, balanced), {})
+
+    return solve
+
+
+for _name in ("solve_continuous_are", "solve_discrete_are"):
+    _written[_name] = _riccati(_name)
 
 
 def _routines(name: str) -> Callable[..., Any]:

@@ -102,10 +102,9 @@ def unique(
         return tuple(map(_constant(trace), found)) if isinstance(found, tuple) else _constant(trace)(found)
     refuse_given("np.unique", **options)
     call = trace.call
+    wanted = (return_index, return_inverse, return_counts)
     if axis is not None:
-        if return_index or return_inverse or return_counts:
-            raise refuse("np.unique(axis=) with indices or counts", "use np.lexsort")
-        return _unique_rows(trace, call(np.asarray, ar), axis)
+        return _unique_rows(trace, call(np.asarray, ar), axis, wanted)
     flat = call(np.ravel, call(np.asarray, ar))
     order = call(np.argsort, flat, stable=return_index or None)
     x = call(operator.getitem, flat, order)
@@ -116,22 +115,12 @@ def unique(
         differs = call(operator.and_, differs, call(np.logical_not, both))
     is_first = call(np.ones, 1, bool) if _has_elements(trace, x) else call(np.zeros, 0, bool)
     is_first = call(np.concatenate, [is_first, differs])
-    found = [call(operator.getitem, x, is_first)]
-    if return_index:
-        found.append(call(operator.getitem, order, is_first))
-    if return_inverse:
-        places = call(np.subtract, call(np.cumsum, is_first), 1)
-        inverse = call(np.zeros_like, order)
-        call(operator.setitem, inverse, order, places)
-        found.append(call(np.reshape, inverse, tuple(map(length, v.type.shape))))
-    if return_counts:
-        starts = flatnonzero(trace, is_first)
-        ends = call(np.concatenate, [starts, call(np.reshape, call(len, x), 1)])
-        found.append(call(np.diff, ends))
-    return tuple(found) if len(found) > 1 else found[0]
+    found = call(operator.getitem, x, is_first)
+    more = _places(trace, order, is_first, wanted, tuple(map(length, v.type.shape)))
+    return (found, *more) if more else found
 
 
-def _unique_rows(trace: Trace, array: Array, axis: Any) -> Any:
+def _unique_rows(trace: Trace, array: Array, axis: Any, wanted: tuple[bool, bool, bool]) -> Any:
     """Return the different parts of an array along an axis, in lexicographic order; parts with NaN all differ."""
     call = trace.call
     parts = call(np.moveaxis, array, axis, 0)
@@ -139,15 +128,32 @@ def _unique_rows(trace: Trace, array: Array, axis: Any) -> Any:
     if not parts.type.is_static or 0 in parts.type.shape:
         raise refuse("np.unique(axis=) of an array without elements, or of unknown lengths,", "use np.lexsort")
     rows = call(np.reshape, parts, (n, int(np.prod(rest))))
-    x = call(
-        operator.getitem,
-        rows,
-        call(np.lexsort, call(operator.getitem, call(np.transpose, rows), slice(None, None, -1))),
-    )
+    order = call(np.lexsort, call(operator.getitem, call(np.transpose, rows), slice(None, None, -1)))
+    x = call(operator.getitem, rows, order)
     later, earlier = (call(operator.getitem, x, s) for s in (slice(1, None), slice(None, -1)))
     differs = call(np.any, call(operator.ne, later, earlier), axis=1)
-    found = call(operator.getitem, x, call(np.concatenate, [call(np.ones, 1, bool), differs]))
-    return call(np.moveaxis, call(np.reshape, found, (-1, *rest)), 0, axis)
+    is_first = call(np.concatenate, [call(np.ones, 1, bool), differs])
+    found = call(operator.getitem, x, is_first)
+    whole = call(np.moveaxis, call(np.reshape, found, (-1, *rest)), 0, axis)
+    shape = np.unique(np.zeros(array.type.bounds), return_inverse=True, axis=axis)[1].shape  # NumPy's versions differ
+    more = _places(trace, order, is_first, wanted, shape)
+    return (whole, *more) if more else whole
+
+
+def _places(trace: Trace, order: Any, is_first: Any, wanted: tuple[bool, bool, bool], shape: Any) -> list[Any]:
+    """Return the indices, the inverse in this shape, and the counts of unique elements, which are ``wanted``, in sorted order."""
+    call, found = trace.call, []
+    if wanted[0]:
+        found.append(call(operator.getitem, order, is_first))
+    if wanted[1]:
+        inverse = call(np.zeros_like, order)
+        call(operator.setitem, inverse, order, call(np.subtract, call(np.cumsum, is_first), 1))
+        found.append(call(np.reshape, inverse, shape))
+    if wanted[2]:
+        starts = flatnonzero(trace, is_first)
+        ends = call(np.concatenate, [starts, call(np.reshape, call(len, order), 1)])
+        found.append(call(np.diff, ends))
+    return found
 
 
 def _constant(trace: Trace) -> Any:
