@@ -167,6 +167,16 @@ def _number(kind: type, text: str, *base: int) -> tuple[int, Any]:
     return (0, found) if kind is float or -(1 << 63) <= found < 1 << 63 else (2, 0)
 
 
+def _run(function: Callable[..., Any], kind: type, args: Any, names: Any, named: Any) -> Any:
+    found = function(*args, **dict(zip(names, named)))
+    if type(found) is not kind:
+        raise BadInput(
+            f"{function.__name__} returned a {type(found).__name__} in compiled code, where it was compiled for a {kind.__name__}; let it "
+            "return one type"
+        )
+    return found
+
+
 RESULTS: dict[str, Any] = {
     **dict.fromkeys(("startswith", "endswith", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit"), bool),
     **dict.fromkeys(("isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper"), bool),
@@ -182,6 +192,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(str, name) for name in RESULTS},
     **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "contains", "getitem", "mul")},
     "join": lambda *parts: "".join(parts),
+    "run": _run,
     "tuple": lambda *items: items,
     "slice": slice,
     "format": format,

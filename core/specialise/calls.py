@@ -6,6 +6,7 @@ import ast
 import dis
 import functools
 import itertools
+import operator
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -27,6 +28,7 @@ from .choices import distributed, distributed_call, has_choices, with_one_choice
 from .containers import CONTAINERS
 from .contents import opened, read_by
 from .driven import of_library
+from .formatting import is_told
 from .functions_of_subclasses import ELSEWHERE
 from .instances import has_array, is_instance, is_of_python
 from .iterators import advance, iterator_of, refuse_endless
@@ -41,6 +43,7 @@ from .sequences import sequence_of
 from .surface.arguments import NUMBERS
 from .surface.memory_order import method_named, note_call
 from .suspended import has_yield, started
+from .text_functions import at_run_time
 from .text_methods import has_text, method as text_method
 from .traced import ALWAYS, BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Traced
 from .unfit_arguments import OF_TRACES, refuse_arguments, refuse_form
@@ -185,7 +188,7 @@ class Calls:
             return self.trace.operators.call(function, args)
         if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
             owner = function.__self__
-            if type(owner) is str and function.__name__ not in ("format", "join") and has_text(args):
+            if isinstance(owner, str) and function.__name__ not in ("format", "join") and has_text(args):
                 return text_method(self.trace, owner, function.__name__, args, kwargs)
             if isinstance(owner, _DESCRIPTORS) and function.__name__ == "__get__" and isinstance(args[0], Traced):
                 function(like(args[0]), *args[1:], **kwargs)  # raises what Python raises
@@ -205,8 +208,8 @@ class Calls:
             if isinstance(args[0], CONTAINERS):
                 return self.trace.containers.call_builtin(function.__get__(args[0]), args[1:], kwargs)
             x, owner = args[0], function.__objclass__
-            if isinstance(x, Text) and owner is str:
-                return self.call(self.trace.attribute(x, function.__name__), *args[1:], **kwargs)
+            if owner is str and isinstance(x, (str, Text)) and (function is str.join or any(map(is_told, args))):
+                return self.method_of_string(function.__name__, x, args[1:], kwargs)
             if isinstance(x, NUMBERS) and isinstance(x, owner) and has_traced(args[1:]):
                 x = self.from_outside(x)
             if isinstance(x, Traced) and function is object.__getattribute__:
@@ -230,6 +233,13 @@ class Calls:
             if not is_library or depends_on_traced((function, args, kwargs)):
                 return self.call(method, function, *args, **kwargs)
         return self.trace.uninterpreted.call_real(function, args, kwargs)
+
+    def method_of_string(self, name: str, x: Any, args: Any, kwargs: Any) -> Any:
+        """Call ``str.name`` of a string or a text, whatever methods its own class has."""
+        x = str.__str__(x) if isinstance(x, str) else x
+        if name.startswith("__"):
+            return self.call(getattr(operator, name), x, *args)
+        return self.call(self.trace.attribute(x, name), *args, **kwargs)
 
     def from_outside(self, x: Any) -> Any:
         """Return the program's value for the array or number of a bound method."""
@@ -262,7 +272,8 @@ class Calls:
             return ALWAYS[function](self.trace, *args, **kwargs)
         if module.startswith(OF_TRACES) and not module.endswith("_in_python"):
             return function(*args, **kwargs)
-        return self.interpret(function, args, kwargs)
+        found = at_run_time(self.trace, function, args, kwargs)
+        return self.interpret(function, args, kwargs) if found is NotImplemented else found
 
     def interpret(self, function: types.FunctionType, args: Any, kwargs: Any) -> Any:
         """Interpret a call of a function that has source."""

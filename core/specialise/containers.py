@@ -77,10 +77,10 @@ class Containers:
 
     def call_builtin(self, function: Any, args: Any, kwargs: Any) -> Any:
         owner, name = bound_to(function), function.__name__
-        if type(owner) is str and name == "join" and len(args) == 1:
-            return joined(self.trace, owner, *args)
-        if type(owner) is str and name == "format" and any(map(is_told, (*args, *kwargs.values()))):
-            return by_format(self.trace, owner, args, kwargs)
+        if isinstance(owner, str) and name == "join" and len(args) == 1:
+            return joined(self.trace, str.__str__(owner), *args)
+        if isinstance(owner, str) and name == "format" and any(map(is_told, (*args, *kwargs.values()))):
+            return by_format(self.trace, str.__str__(owner), args, kwargs)
         if type(owner) is list and name == "insert" and isinstance(args[0], Scalar):
             return self.trace.calls.interpret(insert, (owner, *args), kwargs)
         if type(owner) in (list, tuple) and name in METHODS and self.compares_unknown((owner, args)):

@@ -227,7 +227,8 @@ class Expressions:
     def contains(self, container: Any, x: Any) -> Any:
         if type(container) is Choice or type(x) is Choice:
             return distributed_over(self.trace, [container, x], lambda found: self.contains(*found))
-        if isinstance(container, Text) or isinstance(container, str) and isinstance(x, Text):
+        is_string = isinstance(container, str) and type(container).__contains__ is str.__contains__
+        if isinstance(container, Text) or is_string and isinstance(x, Text):
             return text_methods.contains(self.trace, container, x)
         kind = type(container)
         if isinstance(container, Array) or is_subclass_array(container) and is_inherited(kind, "__contains__"):

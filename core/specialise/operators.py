@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..ir.traced_text import Text
 from ..values.array_classes import is_subclass_array
 from ..values.items import entries_of, items_of
 from .arguments import has_traced
@@ -20,6 +21,7 @@ from .instances import has_array, is_instance
 from .lists_in_python import are_equal, extend, is_before, joined, repeated
 from .rows import rows_of
 from .surface.operators import UFUNCS
+from .text_methods import operated
 from .traced import Array, Scalar, Traced
 from .ufunc_protocol import OF_SCALARS
 
@@ -138,7 +140,7 @@ class Operators:
                 found = self.trace.arrays.operator(x, name, (y,)) if own is None else self.trace.call(own, y)
                 if found is not NotImplemented:
                     return found
-            elif isinstance(method, types.FunctionType) and not isinstance(x, Traced):
+            elif isinstance(method, types.FunctionType) and not isinstance(x, (Traced, Text)):
                 found = self.trace.call(method, x, y)
                 if found is not NotImplemented:
                     return self.trace.call(operator.not_, self.trace.expressions.truth(found)) if is_negated else found
@@ -157,6 +159,8 @@ class Operators:
                 equal = identical(self.trace, a, b)
             if equal is not NotImplemented:
                 return equal if function is operator.eq else self.trace.call(operator.not_, equal)
+        if isinstance(a, Text) or isinstance(b, Text):
+            return operated(self.trace, function, a, b)
         return self.trace.uninterpreted.call_real(function, args, {})
 
     def of_growing(self, function: Any, a: Any, b: Any) -> Any:

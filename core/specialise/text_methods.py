@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,15 @@ _NUMERIC = re.compile(r"\s*\{(:[<>=^]?[-+ ]?#?0?\d*(\.\d+)?[eEfFgGd]?)?\}\s*")
 
 def value_of(trace: Any, kinds: tuple[type, ...], name: str, *operands: Any) -> tuple[Any, ...]:
     """Return the bools and numbers that a function of ``traced_text.FUNCTIONS`` makes of texts at run time."""
-    text = made(name, *operands)
+    return read(trace, kinds, made(name, *operands))
+
+
+def read(trace: Any, kinds: Sequence[type], text: Text, may_raise: bool = False) -> tuple[Any, ...]:
+    """Return the bools and numbers that a template makes of texts at run time."""
     values = [trace.value(x) for x in text.values]
-    weak = tuple(v.type.weak for v in values)
+    constants = {"template": text.template, "weak": tuple(v.type.weak for v in values), "may_raise": may_raise}
     types = [_TYPES[kind] for kind in kinds]
-    return tuple(map(trace.wrap, trace.builder.call(of_text, values, types, template=text.template, weak=weak)))
+    return tuple(map(trace.wrap, trace.builder.operation("call", of_text, values, types, **constants)))
 
 
 def has_text(args: Any) -> bool:

@@ -39,7 +39,9 @@ def template_of(x: Any, values: list[Any]) -> Any:
     if isinstance(x, Scalar):
         values.append(x)
         return ("number",)
-    if x is None or type(x) in (str, bool, int, float):
+    if isinstance(x, str):
+        return "constant", str.__str__(x)
+    if x is None or type(x) in (bool, int, float):
         return "constant", x
     if type(x) is tuple:
         return "call", "tuple", *(template_of(e, values) for e in x)

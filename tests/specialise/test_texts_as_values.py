@@ -103,6 +103,53 @@ def numbers(x):
     return float("%.1f" % x), float(f"{x:.18f}"), float(str(x)), int("%d" % x), int(f"{x:.0f}"), int(f"{x:.1f}"[0], 16)
 
 
+class Mark(str):
+    """A string that joins what it is called with."""
+
+    def __call__(self, *args):
+        return str.join(self, map(str, args))
+
+
+def of_strings_of_a_class(x):
+    s, mark = f"{x:.2f}", Mark(".")
+    sides = s.find(mark), s.startswith(mark), s == Mark("1.50"), mark in s, mark == s, s.replace(mark, ","), s + mark
+    return sides, mark(s, 1, x), mark.join([s, "a"]), str.__mod__(Mark("<%s>"), s), Mark("%s|%.1f") % (s, x)
+
+
+def wrapped(text, width, lead="> "):
+    out = line = lead
+    for word in text.split():
+        if len(line) + len(word) > int(width):
+            out += line.strip() + "\n"
+            line = lead
+        line += word + " "
+    return out + line
+
+
+def digits(text):
+    found = 0
+    for c in text:
+        if c.isdigit():
+            found += 1
+    return found
+
+
+def whole(text):
+    found = 0
+    for word in text.split():
+        found += int(word)
+    return found
+
+
+def of_functions(x):
+    return (
+        wrapped(f"a text of {x:.3f} and {2 * x} in lines", 16),
+        digits(f"{x}"),
+        wrapped("known", 9),
+        whole(f"{x:.0f} 2"),
+    )
+
+
 def no_numbers(x):
     try:
         return float(f"{x} m")
@@ -118,7 +165,20 @@ def out_of_range(x):
         return str(error)
 
 
-VALUES = [formats, stored, methods, compared, kinds, on_two_paths, in_parts, as_one_of_two_strings, in_a_list, numbers]
+VALUES = [
+    formats,
+    stored,
+    methods,
+    compared,
+    kinds,
+    on_two_paths,
+    in_parts,
+    as_one_of_two_strings,
+    in_a_list,
+    numbers,
+    of_strings_of_a_class,
+    of_functions,
+]
 
 
 @pytest.mark.parametrize("x", [1.5, 0.25, 23456.0])
@@ -185,6 +245,38 @@ def test_a_made_text_is_a_message(path):
         run_on(path)(fails)(1.5)
 
 
+def misread(x):
+    print("before")
+    unused = whole(f"{x:.0f} 2")
+    print("after")
+    return x
+
+
+def miswrapped(x):
+    print("before")
+    unused = wrapped("a text", f"{x:.0f}")
+    print("after")
+    return x
+
+
+@pytest.mark.parametrize("f", [misread, miswrapped])
+def test_a_function_of_texts_raises_where_it_is_called(path, f, capfd):
+    with pytest.raises(ValueError, match="invalid literal for int.. with base 10: 'nan'"):
+        run_on(path)(f)(float("nan"))
+    assert capfd.readouterr().out == "before\n"
+
+
+def lines_of(text):
+    found = []
+    for word in text.split():
+        found.append(word)
+    return found if len(found) > 1 else text
+
+
+def of_two_kinds(x):
+    return lines_of(f"{x} {x}")
+
+
 def keyed(x):
     return {f"{x}": 1.0}
 
@@ -207,6 +299,7 @@ def written(x, file):
     [
         (keyed, (1.5,), "cannot be a dict key or set element; use a key that is known"),
         (iterated, (1.5,), "cannot be used here; compiled code can print it.*; decide by the numbers"),
+        (of_two_kinds, (1.5,), "str.split of a text of numbers"),
         (encoded, (1.5,), "str.encode of a text of numbers .* cannot be compiled; decide by the numbers"),
         (
             written,
