@@ -150,6 +150,13 @@ def of_functions(x):
     )
 
 
+def doubled(text, x):
+    for c in text:
+        if c == ".":
+            x = 2 * x
+    return x
+
+
 def no_numbers(x):
     try:
         return float(f"{x} m")
@@ -207,6 +214,35 @@ def test_a_text_passes_no_derivative(path):
     x, y = 1.5, 2.5
     assert run_on(path)(mo.grad(rounded, argnums=(0, 1)))(x, y) == (y + 2 * x, 3.0)
     assert run_on(path)(mo.grad(rounded, argnums=(0, 1)))(x, 2.0) == (2 * x, 1.5)
+
+
+def in_a_differentiated_function(x):
+    y, back = mo.pullback(lambda x: (x * x, {"name": f"x={x:.2f}"}), x)
+    return y, back((1.0, None))
+
+
+def rounded_sum(xs):
+    found = 0.0
+    for i in range(len(xs)):
+        found = found + float(f"{xs[i]:.1f}") * xs[i]
+    return found
+
+
+def test_texts_within_derivatives(target):
+    run = run_on(target)
+    assert run(in_a_differentiated_function)(1.5) == ((2.25, {"name": "x=1.50"}), (3.0,))
+    assert run(mo.value_and_grad(stored_beside, has_aux=True))(1.5) == ((2.25, ["1.5", 1.5]), 3.0)
+    assert run(pushed)(1.5) == mo.jvp(rounded, (1.5, 2.0), (1.0, 0.0))
+    xs = np.linspace(0.0, 1.0, 50)
+    assert run(mo.grad(rounded_sum))(xs).tolist() == [float(f"{x:.1f}") for x in xs]
+
+
+def stored_beside(x):
+    return x * x, [f"{x}", x]
+
+
+def pushed(x):
+    return mo.jvp(rounded, (x, 2.0), (1.0, 0.0))
 
 
 def labelled(x):
@@ -300,6 +336,7 @@ def written(x, file):
         (keyed, (1.5,), "cannot be a dict key or set element; use a key that is known"),
         (iterated, (1.5,), "cannot be used here; compiled code can print it.*; decide by the numbers"),
         (of_two_kinds, (1.5,), "str.split of a text of numbers"),
+        (lambda x: doubled(f"{x}", x), (1.5,), "cannot be used here"),  # its derivative is not that of a text
         (encoded, (1.5,), "str.encode of a text of numbers .* cannot be compiled; decide by the numbers"),
         (
             written,
