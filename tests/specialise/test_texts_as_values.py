@@ -216,6 +216,16 @@ def test_a_text_passes_no_derivative(path):
     assert run_on(path)(mo.grad(rounded, argnums=(0, 1)))(x, 2.0) == (2 * x, 1.5)
 
 
+def doubled_until_large(x, label):
+    if x > 10:
+        return label, x
+    return doubled_until_large(x * 2, f"{x}")
+
+
+def test_a_recursive_function_is_given_a_text():
+    check_value("native", doubled_until_large, 1.5, "")
+
+
 def in_a_differentiated_function(x):
     y, back = mo.pullback(lambda x: (x * x, {"name": f"x={x:.2f}"}), x)
     return y, back((1.0, None))
