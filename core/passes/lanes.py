@@ -146,8 +146,10 @@ class Lanes:
             self.builder.append(made)
             self.same.update(zip(op.results, made.results))
             return
+        if len(op.results) != 1:
+            raise Refused
         self.varying |= set(op.results)
-        if any(_is_int(v) for v in op.results):
+        if _is_int(op.results[0]):
             self.integer(op)
         elif op.callee is typed.getitem:
             self.read(op)

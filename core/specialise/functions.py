@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..ir.dynamic import Block, Function, Value
+from ..ir.traced_text import Text
 from ..ir.typed import STACK, custom
 from ..passes.inline import free_values
 from ..values.array_classes import is_traced_array
@@ -161,6 +162,8 @@ class _Left:
                 waiting += [x.which, *x.options]
             elif type(x) is Rows:
                 waiting += [x.length, *x.columns]
+            elif type(x) is Text:
+                waiting += x.values
             elif isinstance(x, (list, tuple, set, frozenset)):
                 waiting += x
             elif isinstance(x, dict):

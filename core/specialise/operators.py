@@ -130,7 +130,7 @@ class Operators:
                 if found is not NotImplemented:
                     return found
             is_negated = name == "__ne__" and type(x).__ne__ is object.__ne__  # it negates __eq__
-            method = None if isinstance(x, Traced) else special(x, "__eq__" if is_negated else name)
+            method = None if isinstance(x, (Traced, Text)) else special(x, "__eq__" if is_negated else name)
             if is_subclass_array(x):
                 own = self.trace.arrays.own(x, name)
                 found = self.trace.arrays.operator(x, name, (y,)) if own is None else self.trace.call(own, y)

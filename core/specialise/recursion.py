@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..ir.dynamic import Block, Function, Operation, Value, definitions, operands, walk
+from ..ir.traced_text import Text
 from ..passes.inline import Copy
 from ..values.items import entries_of, items_of
 from .branches import NotKnownYet
@@ -58,6 +59,8 @@ def signature(x: Any, around: tuple[int, ...] = ()) -> Key:
     if id(x) in around or isinstance(x, (Closure, Iterator)):
         return ("object", id(x))
     around = (*around, id(x))
+    if type(x) is Text:
+        return Text, repr(x.template), *(signature(e) for e in x.values)
     if type(x) is Rows:
         return Rows, x.capacity, x.kinds, signature(x.item, around)
     if isinstance(x, (list, tuple)):

@@ -19,111 +19,25 @@ from .text_methods import read
 from .texts import made, template_of
 from .traced import Scalar
 
-_COMPUTING = {
-    *(
-        "RESUME",
-        "NOP",
-        "CACHE",
-        "PRECALL",
-        "EXTENDED_ARG",
-        "COPY",
-        "SWAP",
-        "POP_TOP",
-        "PUSH_NULL",
-        "LOAD_FAST",
-        "STORE_FAST",
-    ),
-    *(
-        "LOAD_CONST",
-        "CALL",
-        "KW_NAMES",
-        "RETURN_VALUE",
-        "RETURN_CONST",
-        "GET_ITER",
-        "FOR_ITER",
-        "COMPARE_OP",
-        "CONTAINS_OP",
-    ),
-    *(
-        "IS_OP",
-        "UNARY_NOT",
-        "UNARY_NEGATIVE",
-        "BUILD_TUPLE",
-        "BUILD_LIST",
-        "BUILD_STRING",
-        "BUILD_SLICE",
-        "BINARY_SLICE",
-    ),
-    *(
-        "LIST_APPEND",
-        "FORMAT_VALUE",
-        "FORMAT_SIMPLE",
-        "FORMAT_WITH_SPEC",
-        "CONVERT_VALUE",
-        "END_FOR",
-        "POP_ITER",
-        "TO_BOOL",
-    ),
-    *(
-        "NOT_TAKEN",
-        "BINARY_OP",
-        "BINARY_SUBSCR",
-        "LOAD_FAST_CHECK",
-        "LOAD_FAST_AND_CLEAR",
-        "LOAD_FAST_LOAD_FAST",
-        "STORE_FAST_LOAD_FAST",
-    ),
-    *("STORE_FAST_STORE_FAST", "LOAD_SMALL_INT", "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"),
-    *(dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)),
-}
+_COMPUTING = set(
+    """
+    RESUME NOP CACHE PRECALL EXTENDED_ARG COPY SWAP POP_TOP PUSH_NULL LOAD_FAST STORE_FAST LOAD_CONST CALL KW_NAMES
+    RETURN_VALUE RETURN_CONST GET_ITER FOR_ITER COMPARE_OP CONTAINS_OP IS_OP UNARY_NOT UNARY_NEGATIVE BUILD_TUPLE
+    BUILD_LIST BUILD_STRING BUILD_SLICE BINARY_SLICE LIST_APPEND FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC
+    CONVERT_VALUE END_FOR POP_ITER TO_BOOL NOT_TAKEN BINARY_OP BINARY_SUBSCR LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR
+    LOAD_SMALL_INT LOAD_FAST_BORROW
+    """.split()  # noqa: SIM905
+) | {dis.opname[code] for code in (*dis.hasjrel, *dis.hasjabs)}
 """Instructions that change nothing but local variables and new lists, if they are given texts and numbers."""
 
-_METHODS = {
-    *(
-        "append",
-        "capitalize",
-        "casefold",
-        "center",
-        "count",
-        "endswith",
-        "extend",
-        "find",
-        "index",
-        "isalnum",
-        "isalpha",
-        "isdigit",
-    ),
-    *("islower", "isnumeric", "isspace", "isupper", "join", "ljust", "lower", "lstrip", "partition", "removeprefix"),
-    *(
-        "removesuffix",
-        "replace",
-        "rfind",
-        "rjust",
-        "rpartition",
-        "rsplit",
-        "rstrip",
-        "split",
-        "splitlines",
-        "startswith",
-    ),
-    *("strip", "swapcase", "title", "upper", "zfill"),
-}
-_BUILTINS = {
-    "abs",
-    "bool",
-    "enumerate",
-    "float",
-    "int",
-    "len",
-    "max",
-    "min",
-    "range",
-    "reversed",
-    "sorted",
-    "str",
-    "sum",
-    "zip",
-}
+_METHODS = set(
+    """
+    append capitalize casefold center count endswith extend find index isalnum isalpha isdigit islower isnumeric
+    isspace isupper join ljust lower lstrip partition removeprefix removesuffix replace rfind rjust rpartition rsplit
+    rstrip split splitlines startswith strip swapcase title upper zfill
+    """.split()  # noqa: SIM905
+)
+_BUILTINS = set("abs bool enumerate float int len max min range reversed sorted str sum zip".split())  # noqa: SIM905
 _SAMPLES = (0.5, -12345.678, 1e-9)
 
 
@@ -142,6 +56,8 @@ def at_run_time(trace: Any, function: FunctionType, args: Any, kwargs: Any) -> A
     kinds = [_kind_of_sample(function, args, kwargs, x) for x in _SAMPLES]
     if kinds[0] not in (str, bool, int, float) or any(kind is not kinds[0] for kind in kinds):
         return NotImplemented
+    if kinds[0] is float and any(isinstance(x, Scalar) and x.type.is_inexact for x in given):
+        return NotImplemented  # it may have a derivative
     trace.outside.run(function)
     values: list[Any] = []
     parts = [template_of(x, values) for x in (args, tuple(kwargs), tuple(kwargs.values()))]

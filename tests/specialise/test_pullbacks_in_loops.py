@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from path_tester import check_gradient
 
 import morula as mo
 
@@ -70,3 +71,19 @@ def test_the_gradient_of_such_a_gradient(target):
     x = np.random.default_rng(0).normal(size=4)
     length = mo.grad(lambda x: np.sum(mo.grad(norms)(x) ** 2))
     np.testing.assert_allclose(mo.jit(length, target=target)(x), length(x), rtol=1e-9)
+
+
+def masked_until_large(x, y):
+    """The length that a mask gives is read from the mask, which the loop saves beside the arrays of this length."""
+    small = x < 5
+    while np.any(small):
+        u = x[small]
+        v = u[u * 0.5 > 1]
+        x = x.copy()
+        x[small] = u * u * y[small] + np.sum(v * np.sin(v))
+        small[small] = x[small] < 5
+    return np.sum(x * x)
+
+
+def test_masks_of_masks_in_a_loop(path):
+    check_gradient(path, masked_until_large, np.array([1.5, 1.2, 3.0]), np.array([1.5, 2.0, 1.1]))

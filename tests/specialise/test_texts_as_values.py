@@ -103,6 +103,60 @@ def numbers(x):
     return float("%.1f" % x), float(f"{x:.18f}"), float(str(x)), int("%d" % x), int(f"{x:.0f}"), int(f"{x:.1f}"[0], 16)
 
 
+class Mark(str):
+    """A string that joins what it is called with."""
+
+    def __call__(self, *args):
+        return str.join(self, map(str, args))
+
+
+def of_strings_of_a_class(x):
+    s, mark = f"{x:.2f}", Mark(".")
+    sides = s.find(mark), s.startswith(mark), s == Mark("1.50"), mark in s, mark == s, s.replace(mark, ","), s + mark
+    return sides, mark(s, 1, x), mark.join([s, "a"]), str.__mod__(Mark("<%s>"), s), Mark("%s|%.1f") % (s, x)
+
+
+def wrapped(text, width, lead="> "):
+    out = line = lead
+    for word in text.split():
+        if len(line) + len(word) > int(width):
+            out += line.strip() + "\n"
+            line = lead
+        line += word + " "
+    return out + line
+
+
+def digits(text):
+    found = 0
+    for c in text:
+        if c.isdigit():
+            found += 1
+    return found
+
+
+def whole(text):
+    found = 0
+    for word in text.split():
+        found += int(word)
+    return found
+
+
+def of_functions(x):
+    return (
+        wrapped(f"a text of {x:.3f} and {2 * x} in lines", 16),
+        digits(f"{x}"),
+        wrapped("known", 9),
+        whole(f"{x:.0f} 2"),
+    )
+
+
+def doubled(text, x):
+    for c in text:
+        if c == ".":
+            x = 2 * x
+    return x
+
+
 def no_numbers(x):
     try:
         return float(f"{x} m")
@@ -118,7 +172,20 @@ def out_of_range(x):
         return str(error)
 
 
-VALUES = [formats, stored, methods, compared, kinds, on_two_paths, in_parts, as_one_of_two_strings, in_a_list, numbers]
+VALUES = [
+    formats,
+    stored,
+    methods,
+    compared,
+    kinds,
+    on_two_paths,
+    in_parts,
+    as_one_of_two_strings,
+    in_a_list,
+    numbers,
+    of_strings_of_a_class,
+    of_functions,
+]
 
 
 @pytest.mark.parametrize("x", [1.5, 0.25, 23456.0])
@@ -147,6 +214,45 @@ def test_a_text_passes_no_derivative(path):
     x, y = 1.5, 2.5
     assert run_on(path)(mo.grad(rounded, argnums=(0, 1)))(x, y) == (y + 2 * x, 3.0)
     assert run_on(path)(mo.grad(rounded, argnums=(0, 1)))(x, 2.0) == (2 * x, 1.5)
+
+
+def doubled_until_large(x, label):
+    if x > 10:
+        return label, x
+    return doubled_until_large(x * 2, f"{x}")
+
+
+def test_a_recursive_function_is_given_a_text():
+    check_value("native", doubled_until_large, 1.5, "")
+
+
+def in_a_differentiated_function(x):
+    y, back = mo.pullback(lambda x: (x * x, {"name": f"x={x:.2f}"}), x)
+    return y, back((1.0, None))
+
+
+def rounded_sum(xs):
+    found = 0.0
+    for i in range(len(xs)):
+        found = found + float(f"{xs[i]:.1f}") * xs[i]
+    return found
+
+
+def test_texts_within_derivatives(target):
+    run = run_on(target)
+    assert run(in_a_differentiated_function)(1.5) == ((2.25, {"name": "x=1.50"}), (3.0,))
+    assert run(mo.value_and_grad(stored_beside, has_aux=True))(1.5) == ((2.25, ["1.5", 1.5]), 3.0)
+    assert run(pushed)(1.5) == mo.jvp(rounded, (1.5, 2.0), (1.0, 0.0))
+    xs = np.linspace(0.0, 1.0, 50)
+    assert run(mo.grad(rounded_sum))(xs).tolist() == [float(f"{x:.1f}") for x in xs]
+
+
+def stored_beside(x):
+    return x * x, [f"{x}", x]
+
+
+def pushed(x):
+    return mo.jvp(rounded, (x, 2.0), (1.0, 0.0))
 
 
 def labelled(x):
@@ -185,6 +291,38 @@ def test_a_made_text_is_a_message(path):
         run_on(path)(fails)(1.5)
 
 
+def misread(x):
+    print("before")
+    unused = whole(f"{x:.0f} 2")
+    print("after")
+    return x
+
+
+def miswrapped(x):
+    print("before")
+    unused = wrapped("a text", f"{x:.0f}")
+    print("after")
+    return x
+
+
+@pytest.mark.parametrize("f", [misread, miswrapped])
+def test_a_function_of_texts_raises_where_it_is_called(path, f, capfd):
+    with pytest.raises(ValueError, match="invalid literal for int.. with base 10: 'nan'"):
+        run_on(path)(f)(float("nan"))
+    assert capfd.readouterr().out == "before\n"
+
+
+def lines_of(text):
+    found = []
+    for word in text.split():
+        found.append(word)
+    return found if len(found) > 1 else text
+
+
+def of_two_kinds(x):
+    return lines_of(f"{x} {x}")
+
+
 def keyed(x):
     return {f"{x}": 1.0}
 
@@ -207,6 +345,8 @@ def written(x, file):
     [
         (keyed, (1.5,), "cannot be a dict key or set element; use a key that is known"),
         (iterated, (1.5,), "cannot be used here; compiled code can print it.*; decide by the numbers"),
+        (of_two_kinds, (1.5,), "str.split of a text of numbers"),
+        (lambda x: doubled(f"{x}", x), (1.5,), "cannot be used here"),  # its derivative is not that of a text
         (encoded, (1.5,), "str.encode of a text of numbers .* cannot be compiled; decide by the numbers"),
         (
             written,

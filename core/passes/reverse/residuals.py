@@ -147,7 +147,15 @@ def choose(
             if op is None or op not in nodes or nodes[op] in kept:
                 saved.append(x)
     mentioned = dict.fromkeys(n for v in saved for n in map(stands_for, lengths(v.type)) if home.get(n) is block)
-    saved += [n for n in mentioned if weight(n) == 0 and n not in saved]
+    restored, again_at_once = {*saved}, {*rerun}
+
+    def is_restored(n: Value) -> bool:
+        """Whether recomputing a length takes values that are saved beside those that have this length."""
+        op = producer(n)
+        return n in restored or op in again_at_once and any(map(is_restored, map(stands_for, reads(op))))
+
+    saved += [n for n in mentioned if n not in restored and (weight(n) == 0 or is_restored(n))]
+    rerun = [op for op in rerun if not all(r in saved for r in op.results)]
     order = {v: i for i, v in enumerate([*block.parameters, *(r for op in block.operations for r in op.results)])}
     place = {op: i for i, op in enumerate(block.operations)}
     return sorted(saved, key=lambda v: order.get(v, -1)), sorted(rerun, key=lambda op: place.get(op, -1))
