@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from typed_tester import check, gradient, program, total, vector
 
+import morula as mo
 from morula.core.ir.dynamic import Block, Function
 from morula.core.ir.evaluate import evaluate
 from morula.core.ir.typed import FLOAT64, INT64, ArrayType, Dim
-from morula.core.passes.reverse import reverse
+from morula.core.passes.reverse import residuals, reverse
 from morula.core.passes.reverse.rereading import Rereading
 from morula.core.passes.simplify import simplify
 
@@ -253,3 +254,20 @@ def test_a_count_is_computed_again(change):
     f = program(body, vector(5), INT64)
     assert saved(f, [True, False]) == []
     check(f, np.linspace(0.1, 0.5, 5), 9, order=2)
+
+
+def test_the_cost_of_a_branch_is_found_once(monkeypatch):
+    found, cost = [], residuals.running_cost
+    monkeypatch.setattr(residuals, "running_cost", lambda op: (found.append(op), cost(op))[1])
+
+    def f(x):
+        y = z = w = x
+        for _ in range(3):
+            if y > 1.0:
+                y, z, w = y * z, z * w, np.sin(w) * y
+            else:
+                y, z, w = y + z, z - w, np.cos(w) + z
+        return y * z * w
+
+    mo.jit(mo.value_and_grad(f), target="native").lower(1.5)
+    assert len(found) <= 400
