@@ -34,6 +34,7 @@ from ..values.layout import layout_of, names_of_arguments, objects_of, scan
 from ..values.memory import overlaps_itself
 from ..values.strong_zero import is_nan
 from . import custom_tangents, targets, transformed_calls  # noqa: F401  what they do on traced values
+from .progress import told
 
 _PASSES = (
     ("without custom derivatives", without_custom),
@@ -108,7 +109,7 @@ class Compilation:
     def compile(self, keep: bool = False) -> Compilation:
         """Compile the program unless that is done; ``keep`` retains the IR after each pass."""
         if self.executable is None:
-            with one_at_a_time, refused(describe(self.f)):
+            with one_at_a_time, told("generating code for", self.f), refused(describe(self.f)):
                 self._compile(keep)
         return self
 
@@ -239,7 +240,7 @@ def specialised(
     Raises:
         BadInput: it cannot be compiled; what, where, and what to do.
     """
-    with one_at_a_time:  # what is being traced is known to all of its values (``Trace.stack``)
+    with one_at_a_time, told("tracing", f):  # what is being traced is known to all of its values (``Trace.stack``)
         return _specialised(f, args, kwargs, target, checks, set(static), level, is_strong, capacity)
 
 

@@ -60,6 +60,9 @@ class Branches(Raising):
     """The part of the interpreter that runs regions and branches."""
 
     lessons: Any  # what attempts at the loop around have found: see ``slots``
+    failures: dict[
+        Any, str
+    ]  # why loops could not be recorded, while a loop around them is tried in other ways: ``slots``
     memory_policy: Any  # how loops save memory in their adjoints; the callee of their operations
     made: dict[int, tuple[Any, Any]]
     tied: dict[int, tuple[Any, str]]

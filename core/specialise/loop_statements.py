@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import itertools
 import operator
-from collections.abc import Callable, Sequence as Statements
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence as Statements
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -57,8 +57,13 @@ class LoopStatements:
     def __init__(self, trace: Any) -> None:
         self.trace = trace
         self.unrolled_only: dict[int, ast.For] = {}  # loops over iterators that could not be recorded as loops
+        self.depth = 0  # how many loop statements are around
 
     def run_While(self, node: ast.While) -> Jump | None:
+        with self.apart():
+            return self.run_while(node)
+
+    def run_while(self, node: ast.While) -> Jump | None:
         count = 0
         while True:
             test = self.trace.expressions.truth(self.trace.expressions.expression(node.test))
@@ -99,9 +104,8 @@ class LoopStatements:
         except NeedsConcrete:
             raise
         except BadInput as error:
-            try:
-                region = self.interpreted_as(lesson, "peeled", lambda: self.peeled_while(node, test))
-            except BadInput:
+            region = self.peeled(lesson, error, lambda: self.peeled_while(node, test))
+            if region is None:
                 raise error from None
         self.trace.commit(region)
         return region.result
@@ -112,10 +116,22 @@ class LoopStatements:
         lesson.way = way
         return region
 
+    def peeled(self, lesson: Lesson, error: BadInput, run: Callable[[], Jump | None]) -> Region | None:
+        """Interpret a loop that was refused with ``error`` as a first iteration and a loop; None if that is refused too."""
+        key = id(lesson.node)
+        if self.trace.failures.get(key) == reason(error):
+            return None
+        with suppress(BadInput):
+            return self.interpreted_as(lesson, "peeled", run)
+        self.trace.failures[key] = reason(error)
+        return None
+
     def peeled_while(self, node: ast.While, test: Any) -> Jump | None:
         def rest() -> Jump | None:
             again = self.trace.expressions.truth(self.trace.expressions.expression(node.test))
-            return self.trace.statements.run(node.orelse) if again is False else self.traced_while(node, again)
+            return (
+                self.trace.statements.run(node.orelse) if again is False else self.traced_while(node, again, "peeled")
+            )
 
         def first() -> Jump | None:
             return self.then(self.trace.statements.run(node.body), rest)
@@ -143,7 +159,7 @@ class LoopStatements:
         left.conditions.pop("break", None)
         return left if any(c is not False for c in left.conditions.values()) else None
 
-    def traced_while(self, node: ast.While, test: Any) -> Jump | None:
+    def traced_while(self, node: ast.While, test: Any, way: str = "loop") -> Jump | None:
         state, errors = (
             self.trace.new({"return": False, "broke": False, "raised": False, "which": 0}),
             list[BaseException](),
@@ -157,7 +173,7 @@ class LoopStatements:
             )
 
         step = self.iteration(turn, state, errors)
-        self.settle(node, lambda slots: Loop(self.trace, step, None, test, slots), node.body)
+        self.settle(node, lambda slots: Loop(self.trace, step, None, test, slots), node.body, way)
         self.throw_after(state, errors)
         return self.after_loop(node, state)
 
@@ -249,26 +265,49 @@ class LoopStatements:
         returned = Jump({"return": state["return"]}, settled_part(state["value"]))
         return returned if jump is None else self.trace.statements.unless(returned, lambda: jump)
 
-    def settle(self, node: Any, loop: Callable[[Any], Loop], body: Statements[ast.stmt]) -> None:
+    def settle(self, node: Any, loop: Callable[[Any], Loop], body: Statements[ast.stmt], way: str) -> None:
         """Run a loop with the places carried that an earlier attempt has found, or with the variables that it assigns.
 
         If that needs a known number, only those are carried that change.
         """
         before, lesson = self.trace.lessons.next(node, "slots")
+        failed = self.trace.failures.get((id(node), way), "")
 
-        def run(slots: list[Slot]) -> None:
+        def run(slots: list[Slot], inside: dict[Any, Any]) -> None:
             made = loop(slots)
-            made.inside = {} if before is None else before.inside
-            made.run()
-            lesson.learn(self.trace, made.slots, made.inside)
+            made.inside = inside
+            try:
+                made.run()
+            finally:
+                lesson.learn(self.trace, made.slots, made.inside)
 
-        predictions = [lambda: predicted_slots(self.trace, list(body))]
+        def as_before() -> None:
+            assert before is not None
+            run(before.slots(self.trace), before.inside)
+
+        def predicted() -> None:
+            run(predicted_slots(self.trace, list(body)), {})
+
+        def of_changes() -> None:
+            run([], {})
+
+        tries = [predicted, of_changes]
         if before is not None:
-            predictions.insert(0, lambda: before.slots(self.trace))
-        for predict in predictions:
-            with suppress(NeedsConcrete, BadInput):
-                return self.attempt(lambda: run(predict()))  # noqa: B023
-        self.attempt(lambda: run([]))
+            tries.insert(0, as_before)
+            failed = before.error
+        elif failed:
+            tries = [of_changes, predicted]
+        for i, one in enumerate(tries):
+            try:
+                self.attempt(one)
+            except BadInput as error:
+                lesson.error = reason(error)
+                if i + 1 < len(tries) and (i or lesson.error != failed):
+                    continue
+                self.trace.failures[id(node), way] = lesson.error
+                raise
+            lesson.error = ""
+            return
 
     def attempt(self, run: Callable[[], None]) -> None:
         """Run something; if it fails, its changes are undone."""
@@ -276,7 +315,20 @@ class LoopStatements:
         self.trace.commit(region)
 
     def run_For(self, node: ast.For) -> Jump | None:
-        return self.for_over(node, self.trace.expressions.expression(node.iter))
+        iterable = self.trace.expressions.expression(node.iter)
+        with self.apart():
+            return self.for_over(node, iterable)
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Forget, after the outermost loop, which loops have failed."""
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+            if not self.depth:
+                self.trace.failures.clear()
 
     def for_over(self, node: ast.For, iterable: Any) -> Jump | None:
         if type(iterable) is Choice:
@@ -305,9 +357,8 @@ class LoopStatements:
                     raise NeedsConcrete(self.trace.value(sequence.length), error.args[0]) from None
                 raise
         except BadInput as error:
-            try:
-                region = self.interpreted_as(lesson, "peeled", peeled)
-            except BadInput:
+            region = self.peeled(lesson, error, peeled)
+            if region is None:
                 if not known and error.args[0].startswith(UNKNOWN):
                     raise NeedsConcrete(
                         self.trace.value(sequence.length), error.args[0].replace(UNKNOWN, POSITION)
@@ -367,7 +418,7 @@ class LoopStatements:
 
         def first() -> Jump | None:
             self.trace.statements.assign(node.target, sequence.item(0))
-            return self.then(self.trace.statements.run(node.body), lambda: self.counted(node, others))
+            return self.then(self.trace.statements.run(node.body), lambda: self.counted(node, others, "peeled"))
 
         length = call(operator.sub, sequence.length, 1)
         bounds = sequence.bounds and (call(operator.add, sequence.bounds[0], sequence.bounds[2]), *sequence.bounds[1:])
@@ -387,7 +438,7 @@ class LoopStatements:
                 "be known while compiling; compiling will take long"
             )
 
-    def counted(self, node: ast.For, sequence: Sequence) -> Jump | None:
+    def counted(self, node: ast.For, sequence: Sequence, way: str = "loop") -> Jump | None:
         state, errors = (
             self.trace.new({"return": False, "broke": False, "raised": False, "which": 0}),
             list[BaseException](),
@@ -407,7 +458,9 @@ class LoopStatements:
 
             trips, once = (self.int64(start), self.int64(stop), step), self.iteration(body, None, errors)
             with suppress(Uncounted):
-                self.settle(node, lambda slots: Loop(self.trace, once, trips, None, slots), [node.target, *node.body])  # type: ignore[list-item]
+                self.settle(
+                    node, lambda slots: Loop(self.trace, once, trips, None, slots), [node.target, *node.body], way
+                )  # type: ignore[list-item]
                 return self.after_loop(node, state)
         counter = self.trace.new({"i": start})
         compare = operator.lt if step > 0 else operator.gt
@@ -434,7 +487,7 @@ class LoopStatements:
         if first is False:
             return self.trace.statements.run(node.orelse)
         step_ = self.iteration(turn, state, errors)
-        self.settle(node, lambda slots: Loop(self.trace, step_, None, first, slots), [node.target, *node.body])  # type: ignore[list-item]
+        self.settle(node, lambda slots: Loop(self.trace, step_, None, first, slots), [node.target, *node.body], way)  # type: ignore[list-item]
         self.throw_after(state, errors)
         return self.after_loop(node, state)
 
@@ -455,6 +508,11 @@ class LoopStatements:
             if jump is not None:
                 return self.then(jump, lambda: self.unrolled(node, iterator, left + 1))
         return None
+
+
+def reason(error: BadInput) -> str:
+    """Return a text that is equal for errors with the same cause."""
+    return f"{type(error).__name__} {error}"
 
 
 def settled_part(x: Any) -> Any:

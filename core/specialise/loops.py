@@ -151,9 +151,8 @@ class Loop:
 
     def carry_choice(self, slot: Slot, last: Any) -> bool:
         """Carry a choice in a place whose value has another form after an iteration than before the loop, if possible."""
-        if not can_choose(slot.first, last) or not self.trace.allows("may_choose"):
-            return False
-        chosen = chosen_before(self.trace, slot.first, last)
+        is_possible = can_choose(slot.first, last) and self.trace.allows("may_choose")
+        chosen = chosen_before(self.trace, slot.first, last) if is_possible else None
         if chosen is not None:
             slot.first, slot.types = chosen, None
         return chosen is not None

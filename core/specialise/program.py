@@ -119,6 +119,7 @@ class Interpreter(Branches):
         self.iterations = 0
         self.unrollable: set[Value] = set()
         self.lessons = Lessons()
+        self.failures = {}
         self.handled = []
         self.contexts = {}
         self.lines = {}

@@ -3,6 +3,10 @@
 A loop is interpreted until the places that it carries, and their types, settle.  A loop inside it is interpreted anew in each of
 these attempts.  So that the work does not double with each level, an attempt begins with what the previous attempt of the
 enclosing loop has found about the loops inside (``Lessons``): they then settle at once.
+
+A loop that cannot be recorded is tried in several ways, and with several predictions.  So that these do not multiply with
+each level either, lessons and ``Trace.failures`` keep why the last of them failed.  Where the loop is met again in another
+attempt at a loop around it, that is tried first; if it fails for the same reason, so would the others.
 """
 
 from __future__ import annotations
@@ -91,9 +95,10 @@ class Lesson:
         default_factory=list
     )  # holder, key, of the scope, types, choice
     inside: dict[Any, Any] = field(default_factory=dict)
+    error: str = ""  # why it could not be recorded
 
     def learn(self, trace: Any, slots: list[Slot], inside: dict[Any, Any]) -> None:
-        self.inside = inside
+        self.inside, self.places = inside, []
         for slot in slots:
             if (
                 slot.form == "carried"

@@ -8,6 +8,7 @@ import pytest
 from morula.core.ir.builder import Builder
 from morula.core.ir.dynamic import Function, Value, verify, walk
 from morula.core.ir.evaluate import evaluate
+from morula.core.ir.integer_bounds import Bounds
 from morula.core.ir.typed import INT, INT64, ArrayType, raise_if
 from morula.core.passes.index_proofs import analyse, without_checks
 from morula.core.specialise import specialise
@@ -227,3 +228,28 @@ def test_slices_between_numbers_that_are_not_known_are_in_range_since_they_are_c
     function = specialise(rows_of_a_sparse_matrix, (A, np.array([0, 2, 5])), {}).function
     reads = [op for op in walk(function.block) if getattr(op.callee, "__name__", "") == "getitem"]
     assert set(reads) <= set(analyse(function).in_range)
+
+
+def test_a_proof_looks_at_a_bounded_number_of_forms(monkeypatch):
+    builder, looked, least = Builder(), [], Bounds._least
+    xs = [Value(f"x{i}", INT64) for i in range(24)]
+    for i, x in enumerate(xs):
+        for y in xs[i + 1 : i + 6]:
+            builder.integers.assume(builder.ufunc(np.less, x, y), True)
+    assert builder.integers.is_less(builder.integers.form(xs[0]), builder.integers.form(xs[10]))
+    monkeypatch.setattr(Bounds, "_least", lambda self, form: (looked.append(form), least(self, form))[1])
+    builder.integers.lower(builder.integers.form(xs[20]) - builder.integers.form(xs[0]))
+    assert len(looked) <= 200
+
+
+def test_a_condition_of_conditions_is_looked_at_once():
+    builder = Builder()
+    x = Value("x", INT64)
+    condition = builder.ufunc(np.less, x, builder.constant(3))
+    for i in range(60):
+        other = builder.ufunc(np.less, x, builder.constant(i))
+        condition = builder.ufunc(
+            np.logical_or, builder.ufunc(np.logical_and, condition, other), builder.ufunc(np.logical_not, condition)
+        )
+    assert builder.integers.truth(condition) is None
+    builder.integers.assume(condition, True)

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from typed_tester import check, gradient, program, total, vector
 
+import morula as mo
 from morula.core.ir.dynamic import Block, Function
 from morula.core.ir.evaluate import evaluate
 from morula.core.ir.typed import FLOAT64, INT64, ArrayType, Dim
-from morula.core.passes.reverse import reverse
+from morula.core.passes.reverse import residuals, reverse
 from morula.core.passes.reverse.rereading import Rereading
 from morula.core.passes.simplify import simplify
 
@@ -253,3 +254,23 @@ def test_a_count_is_computed_again(change):
     f = program(body, vector(5), INT64)
     assert saved(f, [True, False]) == []
     check(f, np.linspace(0.1, 0.5, 5), 9, order=2)
+
+
+def nested_branches(x):
+    a = b = c = d = x
+    if a > 1.0:
+        if b > 2.0:
+            a, b, c, d = a * b, b * c, np.sin(c) * d, a * d
+        else:
+            a, b, c, d = a / b, b / c, np.sin(c) / d, a * d
+        a, b, c, d = a * b, b * c, c * d, a * d
+    else:
+        a, b, c, d = a + b, b - c, np.cos(c) + d, a + d
+    return a * b * c * d * a * b
+
+
+def test_the_cost_of_a_branch_is_found_once_for_all_of_its_results(monkeypatch):
+    found, cost = [], residuals.running_cost
+    monkeypatch.setattr(residuals, "running_cost", lambda op: (found.append(op), cost(op))[1])
+    mo.jit(mo.value_and_grad(nested_branches), target="native").lower(1.5)
+    assert len(found) <= 30  # 72 if it is found again for each result

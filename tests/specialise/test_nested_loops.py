@@ -70,6 +70,56 @@ def test_statements_are_interpreted_in_proportion_to_their_depth(kind, form, int
 
 
 @pytest.mark.parametrize("form", ["for", "while"])
+def test_so_they_are_where_the_innermost_is_refused(form, interpreted, tmp_path, monkeypatch):
+    monkeypatch.setitem(INNERMOST, "a number", "y = y + round(x + y, 2)")
+    text = program("a number", form, DEPTH)
+    f = load(text, tmp_path / "refused.py")
+    with pytest.raises(mo.BadInput, match="rounds decimal digits"):
+        mo.jit(f, target="native").lower(1.5, 3)
+    lines = text.count("\n") - 2
+    assert len(interpreted) <= lines * (DEPTH + 1), f"{len(interpreted)} statements of {lines} lines"
+
+
+SEARCH = """
+class Search:
+    low = None
+    high = None
+    width = None
+    value = None
+    slope = None
+
+    def step(self, x):
+        self.low, self.high, self.width, self.value, self.slope = narrower(
+            self.low, self.high, self.width, self.value, self.slope, x
+        )
+        return self.low + self.high + self.width + self.value + self.slope
+
+def narrower(low, high, width, value, slope, x):
+    if low is None:
+        low, high, width, value, slope = x, x + 1.0, 1.0, x * x, 2.0 * x
+    return low * 0.5 + x, high * 0.5, width * 0.5, value + low, slope * x
+
+def f(x, n):
+    found = Search()
+    y = 0.0
+    for i in range(n):
+        y = y + found.step(x)
+    return y
+"""
+
+
+@pytest.mark.parametrize("module", ["search", "scipy.search"])
+def test_a_call_is_interpreted_once_for_all_options_of_its_arguments(module, interpreted, tmp_path):
+    f = load(SEARCH, tmp_path / "search.py")
+    f.__globals__["narrower"].__module__ = module
+    compiled = mo.jit(mo.value_and_grad(f), target="native")
+    compiled.lower(0.5, 3)
+    assert len(interpreted) <= 8 * SEARCH.count("\n"), f"{len(interpreted)} statements"
+    for n in (1, 4):
+        np.testing.assert_allclose(compiled(0.5, n), mo.value_and_grad(f)(0.5, n), rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["for", "while"])
 @pytest.mark.parametrize("kind", BEFORE)
 def test_they_compute_what_python_computes(kind, form, tmp_path):
     f = load(program(kind, form, 3), tmp_path / "nested.py")
