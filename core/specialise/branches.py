@@ -256,7 +256,8 @@ class Branches(Raising):
         try:
             return self.both_ways(condition, then, other)
         finally:
-            ways.open = None
+            if not (self.guards and self.guards[-1].may_fork and self.guards[-1].condition is condition):
+                ways.open = None
 
     def uneven(self) -> None:
         """Note that two branches leave objects that cannot be merged; fork if possible."""
@@ -299,7 +300,9 @@ class Branches(Raising):
             return self.one_way(merger, sides, dead)
         for side, alive in (sides, sides[::-1]):
             if side.raised is not None and side.raised.condition is True:
+                may_fork = self.ways is not None and self.ways.open is not None and self.ways.open[1] is condition
                 self.open_guard(condition, side is sides[0], side, side.raised)
+                self.guards[-1].may_fork = may_fork
                 self.commit(alive)
                 return alive.result
         raised = self.merged_raised(merger, sides) if any(s.raised for s in sides) else None

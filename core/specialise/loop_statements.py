@@ -36,6 +36,7 @@ from .scopes import Choice, Conflict, Late
 from .sequences import Sequence
 from .slots import Lesson, Slot, predicted_slots
 from .traced import NeedsConcrete, Scalar
+from .ways import Fork
 
 UNROLLED = 4
 """Loops of at most this many iterations are unrolled."""
@@ -71,7 +72,7 @@ class LoopStatements:
                 return self.trace.statements.run(node.orelse)
             if test is not True:
                 return self.settled_while(node, test)
-            region = self.trace.run_region(lambda _: self.one_round(node))
+            region = self.trace.run_region(lambda region: self.round_that_may_fork(node, region))
             jump, again = region.result or (None, True)
             partly = region.raised is not None and region.raised.condition is not True
             if partly or jump is not None and not jump.certain or not isinstance(again, bool):
@@ -85,6 +86,21 @@ class LoopStatements:
                     f"a while loop whose condition is known while compiling was unrolled for {count} iterations; let its condition "
                     "depend on an argument, or use range"
                 )
+
+    def round_that_may_fork(self, node: ast.While, region: Region) -> tuple[Jump | None, Any]:
+        """Run one iteration; up to a condition at which the program forks, it has certainly run."""
+        ways, out = self.trace.ways, region.block.operations
+        before = None if ways is None else ways.out
+        if before is None or before is not self.trace.frames[-2]:
+            return self.one_round(node)
+        ways.out = out
+        try:
+            return self.one_round(node)
+        except Fork:
+            before += out
+            raise
+        finally:
+            ways.out = before
 
     def one_round(self, node: ast.While) -> tuple[Jump | None, Any]:
         jump = self.trace.statements.run(node.body)

@@ -88,6 +88,7 @@ class Guard:
     rest: Region
     outer: Any  # the surrounding region
     out: list[Any]
+    may_fork: bool = False  # the program may fork at the condition, until the guard is closed
 
 
 class Raising(Trace):
@@ -147,10 +148,18 @@ class Raising(Trace):
         if raised.condition is True:
             is_plain = len(raised.errors) == 1 and not isinstance(raised.errors[0], MorulaError)
             raise raised.errors[0] if is_plain else OneOf(raised)
-        if any(self.sees(type(e)) for e in raised.errors):
-            self.open_guard(self.value(raised.condition), True, None, raised)
-        else:
-            self.end_if(raised)
+        if not any(self.sees(type(e)) for e in raised.errors):
+            return self.end_if(raised)
+        condition = self.value(raised.condition)
+        ways = self.ways
+        may_fork = ways is not None and ways.open is None and self.builder.out is ways.out
+        taken = ways.take(condition) if may_fork else None
+        if taken:
+            return self.throw(Raised(True, raised.which, raised.errors))
+        if taken is None:
+            self.open_guard(condition, True, None, raised)
+            self.guards[-1].may_fork = may_fork
+        return None
 
     def throw_one_of(self, condition: Any, which: Any, errors: list[Exception]) -> None:
         for error in errors:
@@ -238,11 +247,21 @@ class Raising(Trace):
     def drop_guards(self, mark: int) -> None:
         """Drop the guards opened since ``mark``, with their changes."""
         while len(self.guards) > mark:
-            self.leave_guard()
+            self.end_fork(self.leave_guard())
 
     def close_guard(self, result: Any, raised: Raised | None, default: Any) -> tuple[Any, Raised]:
         """Merge a guard with the part before it; return the outcome, and what either may have raised."""
         guard = self.leave_guard()
+        try:
+            return self.merged_guard(guard, result, raised, default)
+        finally:
+            self.end_fork(guard)
+
+    def end_fork(self, guard: Guard) -> None:
+        if guard.may_fork and self.ways is not None:
+            self.ways.open = None
+
+    def merged_guard(self, guard: Guard, result: Any, raised: Raised | None, default: Any) -> tuple[Any, Raised]:
         guard.rest.raised = raised
         sides = [guard.other, guard.rest] if guard.holds else [guard.rest, guard.other]
         at = sides.index(guard.rest)

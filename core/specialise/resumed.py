@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import operator
+from types import FunctionType
 from typing import Any, NoReturn
 
 from ..errors import BadInput, MorulaError
 from ..faults import kind_of
+from ..source.definitions import NoSource
 from ..source.yields import apart, apart_from_test, has_yield, is_apart
 from .branches import Jump
 from .iterators import advance, iterator_of
 from .raising import Ended, Raised, Sees
+from .scopes import definition_of
 from .traced import NeedsConcrete
 
 Frame = tuple[Any, ...]
@@ -59,7 +62,7 @@ class Run:
         """Return what the ``try`` and ``with`` statements see in which the generator is."""
         found = []
         for frame in self.frames:
-            if frame[0] == "with" or frame[0] == "try" and frame[1].finalbody:
+            if frame[0] == "with" and not _does_nothing(frame[2]) or frame[0] == "try" and frame[1].finalbody:
                 found.append(lambda kind: True)
             elif frame[0] == "try" and frame[2] == "body":
                 found.append(self.trace.handlers.sees_of(frame[1]))
@@ -433,3 +436,15 @@ class Run:
         elif not isinstance(node, ast.Expr):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 self.trace.statements.assign(target, x)
+
+
+def _does_nothing(leave: Any) -> bool:
+    """Whether an ``__exit__`` has an empty body, so that it does not matter that an exception passes it."""
+    function = getattr(leave, "__func__", None)
+    if not isinstance(function, FunctionType):
+        return False
+    try:
+        body = definition_of(function).body
+    except NoSource:
+        return False
+    return all(isinstance(s, ast.Pass) or isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in body)
