@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -14,13 +13,12 @@ from ..errors import BadInput
 from . import typed
 from .affine import limits
 from .dynamic import Block, Operation, Value
+from .folding import is_folded, is_small
 from .integer_bounds import Bounds
 from .typed import BOOL, INT, INT64, PYTHON_BOOL, STACK, ArrayType, Dim, Spec, in_one_form, part_dimensions
 
 _COMPARISONS = frozenset((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal))
 Shape = tuple[int | Dim, ...]
-SMALL = 64
-"""The most elements of constants from which calls are computed while the program is written."""
 _PYTHON = {"i": int, "f": float, "c": complex, "b": np.dtype(bool)}
 
 
@@ -116,7 +114,7 @@ class Builder:
     def called(
         self, callee: Any, operands: Sequence[Value], types: Sequence[Any], constants: dict[str, Any]
     ) -> list[Value]:
-        if callee in _FOLDED and all(map(_is_small, operands)) and _fits(kind := types[0]):
+        if is_folded(callee, operands, kind := types[0]):
             body = callee.body if isinstance(callee, typed.Primitive) else None
             with np.errstate(all="ignore"):
                 values = [v.constant for v in operands]
@@ -245,7 +243,7 @@ class Builder:
                 dtypes = (np.dtype(np.int64),) * 2
         values = [v if v.type.dtype == d else self.cast(v, d) for v, d in zip(operands_, dtypes)]
         types = [ArrayType(d, shape, weak) for d in results]
-        if all(map(_is_small, values)):
+        if all(map(is_small, values)):
             with np.errstate(all="ignore"):
                 found = function(*(v.constant for v in values))
             folded = [Value(type=t, constant=f) for t, f in zip(types, found if function.nout > 1 else [found])]
@@ -419,21 +417,6 @@ class Builder:
             return
         self.call(typed.raise_if, [condition, *values], [], exception=exception, text=text)
         self.integers.assume(condition, False)
-
-
-_FOLDED = frozenset(
-    (*(np.sum, np.prod, np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.cumsum, np.where),)
-    + (typed.getitem, typed.setitem, typed.reshape, typed.transpose, typed.broadcast_to, typed.concatenate)
-)
-"""Functions whose calls are computed at once if all operands are small constants, as ufuncs are."""
-
-
-def _fits(kind: ArrayType) -> bool:
-    return kind.is_static and math.prod(kind.bounds) <= SMALL
-
-
-def _is_small(x: Value) -> bool:
-    return x.is_constant and np.size(x.constant) <= SMALL
 
 
 def _now(constant: Any) -> Any:

@@ -54,6 +54,15 @@ def is_total(op: Operation) -> bool:
     return plain and op.callee not in _STAYING
 
 
+def are_cheap(operations: list[Operation]) -> bool:
+    """Whether operations are free of effects and cheap, so that they may run even if their result is not needed."""
+    return all(
+        op.kind == "call" and not op.may_raise and (isinstance(op.callee, (np.ufunc, Primitive)))
+        and not any(r.type.shape for r in op.results)
+        for op in operations
+    )  # fmt: skip
+
+
 class _Walk:
     def __init__(self, done: dict[Function, Function]) -> None:
         self.done = done

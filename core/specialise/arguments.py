@@ -6,6 +6,7 @@ are compile-time constants.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from types import MethodType
 from typing import Any
@@ -88,3 +89,8 @@ def depends_on_traced(x: Any) -> bool:
         return any(map(depends, list(inside)))
 
     return depends(x)
+
+
+def identifier(name: str) -> str:
+    """Turn a leaf's name, such as ``params['w'][0]``, into an identifier."""
+    return re.sub(r"\W+", "_", name).strip("_")

@@ -14,9 +14,8 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
-from ..ir.dynamic import Operation
 from ..ir.traced_text import Text
-from ..ir.typed import Primitive
+from ..passes.simplify import are_cheap
 from ..values.array_classes import is_inherited, is_subclass_array
 from ..values.items import item_of
 from . import text_methods
@@ -196,7 +195,7 @@ class Expressions:
             return rest()
         region = self.trace.run_region(lambda _: rest())
         goes_on = region.raised is None and not region.ended
-        if goes_on and not region.after and _is_cheap(region.block.operations):
+        if goes_on and not region.after and are_cheap(region.block.operations):
             self.trace.builder.out += region.block.operations
             return self.both(test, region.result)
         return self.trace.branch(self.trace.value(test), rest, lambda: test)
@@ -334,7 +333,7 @@ class Expressions:
             and isinstance(y, Scalar)
             and y.type.dtype.kind == "b"
             and x is test
-            and _is_cheap(region.block.operations)
+            and are_cheap(region.block.operations)
         ):
             self.trace.builder.out += region.block.operations
             return self.trace.call(operator.and_ if is_and else operator.or_, test, y)
@@ -493,12 +492,3 @@ class Expressions:
                 )
             if all(tests):
                 self.generate(generators, depth + 1, None, add)
-
-
-def _is_cheap(operations: list[Operation]) -> bool:
-    """Whether operations are free of effects and cheap, so that they may run even if their result is not needed."""
-    return all(
-        op.kind == "call" and not op.may_raise and (isinstance(op.callee, (np.ufunc, Primitive)))
-        and not any(r.type.shape for r in op.results)
-        for op in operations
-    )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from ..recursion import DeepRecursion
 from ..source.definitions import describe
 from ..values.layout import Build, layout_of, names_of_arguments, scan
 from . import surface  # noqa: F401  it registers what functions do on traced values
-from .arguments import traced_leaf, type_of_argument
+from .arguments import identifier, traced_leaf, type_of_argument
 from .array_subclasses import ArraySubclasses
 from .branches import Branches
 from .called_back import restore
@@ -31,10 +30,10 @@ from .containers import Containers
 from .expressions import Expressions
 from .float_errors import around_a_program
 from .folds import Folds
+from .for_statements import ForStatements
 from .handlers import Handlers
 from .identity import Candidates
 from .instances import is_array_like, is_instance
-from .loop_statements import LoopStatements
 from .matching import Matching
 from .merging import describe as describe_value
 from .numbers import Numbers
@@ -45,7 +44,7 @@ from .outside import Outside, Source
 from .raising import Ended, Raised
 from .recursion import Recursions
 from .result_arrays import Make
-from .results import Itself, Plan, Results
+from .results import Results
 from .rows import Rows
 from .scopes import UNBOUND, Choice, Conflict, Late
 from .slots import Lessons
@@ -54,6 +53,7 @@ from .statements import StatementsOf
 from .surface.overflow import too_large
 from .traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .uninterpreted import Uninterpreted
+from .updates import Itself, Plan
 from .ways import MOST
 
 
@@ -64,7 +64,7 @@ class Interpreter(Branches):
         "expressions": Expressions,
         "statements": StatementsOf,
         "handlers": Handlers,
-        "loops": LoopStatements,
+        "loops": ForStatements,
         "folds": Folds,
         "matching": Matching,
         "calls": Calls,
@@ -80,7 +80,7 @@ class Interpreter(Branches):
     expressions: Expressions
     statements: StatementsOf
     handlers: Handlers
-    loops: LoopStatements
+    loops: ForStatements
     folds: Folds
     matching: Matching
     calls: Calls
@@ -405,7 +405,7 @@ def _traced(
     originals, _ = scan(given)
     layout = layout_of(given)
     names = names_of_arguments(f, layout)
-    parameters = [Value(_identifier(n), type_of_argument(x)) for n, x in zip(names, originals)]
+    parameters = [Value(identifier(n), type_of_argument(x)) for n, x in zip(names, originals)]
     trace.positions = {p: i for i, p in enumerate(parameters)}
     kept = [i for i in range(len(originals)) if i not in static]
     block = Block()
@@ -495,8 +495,3 @@ def _traced(
         {} if has_one_memory else trace.outside.holders(),
         tuple(trace.outside.locks.found),
     )
-
-
-def _identifier(name: str) -> str:
-    """Turn a leaf's name, such as ``params['w'][0]``, into an identifier."""
-    return re.sub(r"\W+", "_", name).strip("_")

@@ -17,8 +17,8 @@ from ..ir.dynamic import Value
 from ..ir.traced_text import Text, filled
 from ..values.array_classes import ARRAY, as_class, is_array_class, put
 from ..values.attributes import attributes, has_dict
-from ..values.holders import blank, kind_of as kind_of_holder, layout_of_class
-from ..values.items import are_in_one_order, base_of, count_of, entries_of, is_same_key, items_of
+from ..values.holders import blank, layout_of_class
+from ..values.items import are_in_one_order, entries_of, is_same_key, items_of
 from ..values.layout import STATIC, held_by
 from ..values.numbers import PASSIVE
 from .after_run import AfterRun, make
@@ -34,9 +34,7 @@ from .result_arrays import ResultArrays
 from .rows import Rows, rows_of
 from .scopes import UNBOUND, Choice, Closure, Conflict, Late
 from .traced import Array, Trace, Traced
-
-Plan = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any]
-"""Makes an object from the program's results, the leaves of the arguments, and the objects that held these."""
+from .updates import Itself, Plan, Shared, assignment, refilled, update_of
 
 
 class Results:
@@ -56,7 +54,7 @@ class Results:
         self.outside: dict[int, Any] = {}  # the outside holders that the program changes
         self.constants: set[int] = set()  # the objects that are results as they are
         self.changes: list[tuple[Any, Any, Any]] = []  # each with its contents before and after
-        self.shared: dict[int, _Shared] = {}  # lists, dicts and objects in two places of the result
+        self.shared: dict[int, Shared] = {}  # lists, dicts and objects in two places of the result
 
     def plan(self, x: Any) -> Plan:
         """Return how ``x`` is made after a call."""
@@ -77,7 +75,7 @@ class Results:
             self.knows_objects = True
             return lambda results, leaves, objects: objects[number]
         if type(x) is AfterRun:
-            self.shared.setdefault(id(x), _Shared())
+            self.shared.setdefault(id(x), Shared())
         shared = self.shared.get(id(x))
         if shared is None:
             return self.plan_of_holder(x)
@@ -102,7 +100,7 @@ class Results:
                 x = x.options
             if isinstance(x, (list, dict)) or is_instance(x):
                 if id(x) in seen:
-                    self.shared.setdefault(id(x), _Shared())
+                    self.shared.setdefault(id(x), Shared())
                     continue
                 seen[id(x)] = x
             elif not isinstance(x, tuple):
@@ -327,11 +325,11 @@ class Results:
                     f"whether '{variable.key}', a variable outside of the function, is assigned depends on a condition that is not known while "
                     "compiling; assign it before the call"
                 )
-            found.append((Itself(variable), _assignment(self.plan(x))))
+            found.append((Itself(variable), assignment(self.plan(x))))
         for x, before, after in self.changes:
             if isinstance(before, list):
                 if rows_of(after) is not None:
-                    found.append((Itself(x), _refilled(self.plan_of_rows(after[0]))))
+                    found.append((Itself(x), refilled(self.plan_of_rows(after[0]))))
                     continue
                 before, after = dict(enumerate(before)), dict(enumerate(after))
             late = next((k for k, e in after.items() if isinstance(e, Late)), None)
@@ -351,7 +349,7 @@ class Results:
                 continue
             if rows_of(x) is not None:
                 self.knows_objects = True
-                found.append((number, _refilled(self.plan_of_rows(x[0]))))
+                found.append((number, refilled(self.plan_of_rows(x[0]))))
                 continue
             late = next((k for k, e in after.items() if isinstance(e, Late)), None)
             if late is not None and not isinstance(x, dict):
@@ -377,7 +375,7 @@ class Results:
         if not (changed or gone or is_reordered):
             return None
         keys = {k: self.plan(k) for k in changed if isinstance(x, dict) and k not in before and _is_object(k)}
-        return _update(type(x), changed, gone, self.order(x, before), keys)
+        return update_of(type(x), changed, gone, self.order(x, before), keys)
 
     def order(self, x: Any, before: dict[Any, Any]) -> list[Any]:
         """Return the keys of a dict that must be inserted again, in sequence, to restore its order."""
@@ -387,86 +385,6 @@ class Results:
         kept = [k for k in before if dict.__contains__(x, k)]
         start = next((i for i, (a, b) in enumerate(zip(keys, kept)) if not is_same_key(a, b)), len(kept))
         return keys[start:] if start < len(kept) else []
-
-
-class _Shared:
-    """Builds an object once per run for several places of a result, before its contents if it contains itself.
-
-    A dict at the end of the results of a run holds what is built.
-    """
-
-    def __init__(self) -> None:
-        self.plan: Plan | None = None
-        self.is_planning = False
-        self.like: Any = None  # the object, if it contains itself
-
-    def __call__(self, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
-        assert self.plan is not None and isinstance(results, list)
-        if not results or type(results[-1]) is not dict:
-            results.append({})
-        made = results[-1]
-        if id(self) in made:
-            return made[id(self)]
-        if self.like is None:
-            made[id(self)] = self.plan(results, leaves, objects)
-        else:
-            kind = kind_of_holder(type(self.like))
-            assert kind is not None
-            new = made[id(self)] = kind.blank(self.like)
-            entries = kind.entries(self.plan(results, leaves, objects))
-            kind.fill(new, [k for k, _ in entries], [e for _, e in entries])
-        return made[id(self)]
-
-
-def _assignment(plan: Plan) -> Callable[..., None]:
-    def update(x: Any, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> None:
-        x.put(plan(results, leaves, objects))
-
-    return update
-
-
-class Itself:
-    """An outside holder that an update changes."""
-
-    def __init__(self, x: Any) -> None:
-        self.x = x
-
-
-def _refilled(plan: Plan) -> Callable[..., None]:
-    def update(x: Any, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> None:
-        list.__setitem__(x, slice(None), plan(results, leaves, objects))
-
-    return update
-
-
-def _update(
-    kind: type, changed: dict[Any, Plan], gone: list[Any], order: list[Any], keys: dict[Any, Plan]
-) -> Callable[..., None]:
-    """Return what changes a list, a dict or an object; ``keys`` tells how keys of a dict are made that are no constants."""
-
-    def update(x: Any, results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> None:
-        if issubclass(kind, list):
-            if gone:
-                list.__delitem__(x, slice(min(gone), None))
-            for i, plan in changed.items():
-                new = plan(results, leaves, objects)
-                list.append(x, new) if i == count_of(x) else list.__setitem__(x, i, new)
-        elif issubclass(kind, dict):
-            base = base_of(x)
-            for k in gone:
-                base.__delitem__(x, k)
-            for k, plan in changed.items():
-                key = keys[k](results, leaves, objects) if k in keys else k
-                base.__setitem__(x, key, plan(results, leaves, objects))
-            for k in order:
-                base.__setitem__(x, k, base.pop(x, k))
-        else:
-            for k in gone:
-                object.__delattr__(x, k)
-            for k, plan in changed.items():
-                object.__setattr__(x, k, plan(results, leaves, objects))
-
-    return update
 
 
 def _parts(x: Any) -> dict[Any, Any]:

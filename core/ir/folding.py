@@ -1,0 +1,33 @@
+"""Calls that are computed while the program is written: of small constants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import typed
+from .dynamic import Value
+from .typed import ArrayType
+
+SMALL = 64
+"""The most elements of constants from which calls are computed while the program is written."""
+
+FOLDED = frozenset(
+    (*(np.sum, np.prod, np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.cumsum, np.where),)
+    + (typed.getitem, typed.setitem, typed.reshape, typed.transpose, typed.broadcast_to, typed.concatenate)
+)
+"""Functions whose calls are computed at once if all operands are small constants, as ufuncs are."""
+
+
+def is_folded(callee: Any, operands: Sequence[Value], kind: ArrayType) -> bool:
+    """Whether a call of a function, with a result of a type, is computed at once."""
+    if callee not in FOLDED or not all(map(is_small, operands)):
+        return False
+    return kind.is_static and math.prod(kind.bounds) <= SMALL
+
+
+def is_small(x: Value) -> bool:
+    return x.is_constant and np.size(x.constant) <= SMALL
