@@ -114,7 +114,8 @@ class Builder:
     def called(
         self, callee: Any, operands: Sequence[Value], types: Sequence[Any], constants: dict[str, Any]
     ) -> list[Value]:
-        if is_folded(callee, operands, kind := types[0]):
+        if is_folded(callee, operands, types):
+            kind = types[0]
             body = callee.body if isinstance(callee, typed.Primitive) else None
             with np.errstate(all="ignore"):
                 values = [v.constant for v in operands]

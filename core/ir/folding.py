@@ -22,11 +22,11 @@ FOLDED = frozenset(
 """Functions whose calls are computed at once if all operands are small constants, as ufuncs are."""
 
 
-def is_folded(callee: Any, operands: Sequence[Value], kind: ArrayType) -> bool:
-    """Whether a call of a function, with a result of a type, is computed at once."""
+def is_folded(callee: Any, operands: Sequence[Value], types: Sequence[ArrayType]) -> bool:
+    """Whether a call of a function is computed at once."""
     if callee not in FOLDED or not all(map(is_small, operands)):
         return False
-    return kind.is_static and math.prod(kind.bounds) <= SMALL
+    return types[0].is_static and math.prod(types[0].bounds) <= SMALL
 
 
 def is_small(x: Value) -> bool:

@@ -296,7 +296,7 @@ class Interpreter(Branches):
 _SYNTAX: dict[type, tuple[str, str]] = {
     getattr(ast, name.partition("_")[2]): (part, name)
     for part, cls in Interpreter.components.items()
-    for name in vars(cls)
+    for name in dir(cls)
     if name.startswith(("run_", "eval_")) and isinstance(getattr(ast, name.partition("_")[2], None), type)
 }
 """Which part interprets a kind of syntax node, by which method."""
