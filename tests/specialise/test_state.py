@@ -21,7 +21,7 @@ REFUSED = frozenset(
     cache_called_in_a_branch cached_property
     closure_made_in_a_loop counter_class_attribute
     dd_arg del_in_branch_arg deque_arg dict_of_two_branches_is_returned
-    fib_loop gen_except_inside
+    fib_loop
     is_after_a_loop iter_arg key_added_to_an_argument_in_a_branch left_walk
     lists_swapped_in_a_loop loop_ordered
     loop_pop_insert lru_cache_with_effects merged_dict_reversed node_chain
