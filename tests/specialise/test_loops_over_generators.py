@@ -155,7 +155,12 @@ def cycled(x):
     return total
 
 
+def searched_without_end(x):
+    return any(v * n > 5.0 for n, v in ((n, x) for n in itertools.count())) * x
+
+
 PROGRAMS = [
+    searched_without_end,
     cycled,
     summed, by_functions, left_by_break, left_by_return, with_an_else, counted_without_end, chosen_items,
     generators_in_generators, several_yields, any_and_all, raised_in_the_body, effects_in_order,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from specialise.held_out_state_programs import PROGRAMS as HELD_OUT
@@ -12,7 +10,6 @@ from specialise.state_programs import PROGRAMS
 from specialise.state_tester import INTERNAL, verdict
 
 import morula as mo
-from morula.core.specialise import iterators
 
 EVERY = {**PROGRAMS, **HELD_OUT, **MORE}
 REFUSED = frozenset(
@@ -71,13 +68,3 @@ def _value(f, args):
         return f(*args)
     except Exception:
         return None
-
-
-def test_a_loop_that_finds_no_end_while_compiling_is_refused(monkeypatch):
-    monkeypatch.setattr(iterators, "ENDLESS", 500)
-    with pytest.raises(mo.BadInput, match="found no end within .*; use an iterator whose end is known while compiling"):
-        mo.jit(endless_search, target="native")(0.5)
-
-
-def endless_search(x):
-    return any(v > x for v in itertools.cycle([0.2, x]))
