@@ -146,7 +146,22 @@ def effects_in_order(x):
     return log[0]
 
 
+def cycled(x):
+    total = 0.0
+    for v in itertools.cycle([x, 1.0, x * x]):
+        total = total * 0.9 + v
+        if total > 4.0:
+            break
+    return total
+
+
+def searched_without_end(x):
+    return any(v * n > 5.0 for n, v in ((n, x) for n in itertools.count())) * x
+
+
 PROGRAMS = [
+    searched_without_end,
+    cycled,
     summed, by_functions, left_by_break, left_by_return, with_an_else, counted_without_end, chosen_items,
     generators_in_generators, several_yields, any_and_all, raised_in_the_body, effects_in_order,
 ]  # fmt: skip

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from specialise.held_out_state_programs import PROGRAMS as HELD_OUT
@@ -12,7 +10,6 @@ from specialise.state_programs import PROGRAMS
 from specialise.state_tester import INTERNAL, verdict
 
 import morula as mo
-from morula.core.specialise import iterators
 
 EVERY = {**PROGRAMS, **HELD_OUT, **MORE}
 REFUSED = frozenset(
@@ -21,7 +18,7 @@ REFUSED = frozenset(
     cache_called_in_a_branch cached_property
     closure_made_in_a_loop counter_class_attribute
     dd_arg del_in_branch_arg deque_arg dict_of_two_branches_is_returned
-    fib_loop gen_except_inside
+    fib_loop
     is_after_a_loop iter_arg key_added_to_an_argument_in_a_branch left_walk
     lists_swapped_in_a_loop loop_ordered
     loop_pop_insert lru_cache_with_effects merged_dict_reversed node_chain
@@ -71,23 +68,3 @@ def _value(f, args):
         return f(*args)
     except Exception:
         return None
-
-
-@pytest.mark.parametrize("program", ["endless_and_left", "endless_search"])
-def test_a_loop_that_finds_no_end_while_compiling_is_refused(program, monkeypatch):
-    monkeypatch.setattr(iterators, "ENDLESS", 500)
-    with pytest.raises(mo.BadInput, match="found no end within .*; use an iterator whose end is known while compiling"):
-        mo.jit(globals()[program], target="native")(0.5)
-
-
-def endless_and_left(x):
-    total = 0.0
-    for v in itertools.cycle([x, 1.0]):
-        total += v
-        if total > 5.0:
-            break
-    return total
-
-
-def endless_search(x):
-    return any(v > x for v in itertools.cycle([0.2, x]))
