@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 
+import numpy as np
 import pytest
 from path_tester import PATHS, check_gradient
 
@@ -62,6 +63,23 @@ PROGRAMS = [numbers, tuples, largest_and_smallest, merged, events]
 def test_heaps(path, program):
     for point in ((0.45, 1.3, 0.9), (2.1, -0.5, 0.7), (0.8, 0.6, 1.4)):
         check_gradient(path, program, *point)
+
+
+def of_unknown_length(x, v):
+    heap = []
+    for e in v:
+        if e > x:
+            heapq.heappush(heap, e * x)
+    total = 0.0
+    if len(heap) > 0:
+        total = heap[0] + 2.0 * heapq.heapreplace(heap, 3.0 * x)
+    return total + heap[0] * heap[-1] + len(heap)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_heap_of_unknown_length(path):
+    for x in (0.6, -2.0, 1.5):
+        check_gradient(path, of_unknown_length, x, np.array([0.5, 2.0, -1.0, 3.0, 0.9, 0.2]))
 
 
 def test_a_heap_that_is_too_large_is_refused():
