@@ -131,6 +131,13 @@ def _power(code: Code, dtype: np.dtype, a: str, b: str) -> str:
     exponent = number(b, dtype)
     if exponent is None or abs(exponent) > 8 or 2 * exponent != int(2 * exponent):
         return c_function("pow")(code, dtype, a, b)
+    if exponent not in (
+        0.5,
+        int(exponent),
+    ):  # then both zeros, and both infinities, have one power; NumPy takes the root for 0.5
+        is_low = code.value(f"fcmp oeq {register(dtype)} {a}, {literal(-math.inf, dtype)}")
+        positive = code.value(f"fadd {register(dtype)} {a}, {literal(0, dtype)}")
+        a = _choose(code, dtype, is_low, literal(math.inf, dtype), positive)
     found, square, n = "", a, int(abs(exponent))
     while n:
         if n & 1:

@@ -1,0 +1,19 @@
+"""Powers with constant exponents have NumPy's values at zeros, infinities and negative numbers."""
+
+import numpy as np
+import pytest
+
+import morula as mo
+
+POINTS = np.array([-np.inf, -2.0, -0.0, 0.0, 0.25, 4.0, np.inf, np.nan])
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+@pytest.mark.parametrize("exponent", [-2.0, -1.5, -0.5, 1.5, 2.5, 3.0, 7.5, 0.3])
+def test_powers(exponent, target):
+    with np.errstate(all="ignore"):
+        expected = POINTS**exponent
+    found = mo.jit(lambda x: x**exponent, target=target)(POINTS)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    known = ~np.isnan(expected)
+    assert np.array_equal(np.signbit(found[known]), np.signbit(expected[known]))
