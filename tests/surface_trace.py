@@ -36,6 +36,7 @@ class Straight(Trace):
 
     def __init__(self) -> None:
         self.builder = Builder()
+        self.wanted = set()
 
     def sees(self, kind: type) -> bool:
         return False

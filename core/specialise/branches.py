@@ -248,8 +248,7 @@ class Branches(Raising):
         ways = self.ways
         if ways is None or ways.open is not None or self.builder.out is not ways.out:
             return self.both_ways(condition, then, other)
-        taken = self.builder.integers.truth(condition)
-        taken = ways.take(condition) if taken is None else taken
+        taken = ways.take(condition, self.builder.integers.truth(condition))
         if taken is not None:
             self.builder.integers.assume(condition, taken)
             return self.as_python(then if taken else other)
@@ -271,10 +270,7 @@ class Branches(Raising):
         ways = self.ways
         if ways is None or self.builder.out is not ways.out or not self.allows("may_fork"):
             return None
-        known = self.builder.integers.truth(condition)
-        if known is not None:
-            return known
-        taken = ways.take(condition)
+        taken = ways.take(condition, self.builder.integers.truth(condition))
         if taken is None:
             self.uneven()
             ways.open = None

@@ -124,7 +124,8 @@ class Calls:
             if isinstance(method, types.FunctionType):
                 return self.call(method, function, *args, **kwargs)
             return self.trace.uninterpreted.call_real(function, args, kwargs)
-        if self.trace.may_choose and function in FUNCTIONS and any(map(holds_choices, args)):
+        reads = type(function) in (type(np.sum), np.ufunc)  # those of ``operator`` may write into a list
+        if self.trace.may_choose and reads and function in FUNCTIONS and any(map(holds_choices, args)):
             return distributed_items(self.trace, function, args, kwargs)
         if type(function) not in _INTERPRETED:
             found = self.trace.arrays.call(function, args, kwargs)

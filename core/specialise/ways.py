@@ -59,14 +59,18 @@ class Ways:
     count: int = 0
     open: tuple[int, Value] | None = field(default=None)  # the condition whose branches are being interpreted
 
-    def take(self, condition: Value) -> bool | None:
-        """Return the branch to take at the next condition; None if it is undecided and both are interpreted."""
+    def take(self, condition: Value, known: bool | None) -> bool | None:
+        """Return the branch to take at the next condition; None if it is undecided and both are interpreted.
+
+        A condition that is ``known`` has a position too: where it is interpreted again, more may be known than before.
+        """
         place = self.count
         self.count += 1
         if place in self.decided:
             return self.decided[place]
-        self.open = place, condition
-        return None
+        if known is None:
+            self.open = place, condition
+        return known
 
 
 def shows(block: Block) -> bool:

@@ -14,8 +14,7 @@ from raising_programs import PROGRAMS
 import morula as mo
 
 REFUSED = {
-    "floating_point_errors_raised": "does not raise, print or log NumPy's floating-point errors",
-    "floating_point_errors_of_arrays_raised": "does not raise, print or log NumPy's floating-point errors",
+    "floating_point_errors_raised": "cannot raise NumPy's floating-point errors of underflow",
 }
 """The programs that are refused, with a part of the message."""
 

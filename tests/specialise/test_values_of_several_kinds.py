@@ -361,7 +361,7 @@ def test_an_array_of_two_kinds_is_refused():
             a[i % 2] = np.sum([kept, x])
         return a
 
-    with pytest.raises(mo.BadInput, match=r"a number or array is needed, but this is None or 'text'; test it first"):
+    with pytest.raises(mo.BadInput, match=r"a number or an array is needed, but this is a NoneType"):
         mo.jit(f)(0.25)
 
 

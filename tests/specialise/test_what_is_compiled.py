@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import copy
 import functools
-import heapq
 import math
 import operator
 import pickle
@@ -309,10 +308,6 @@ async def both(x):
         (
             lambda x: struct.pack("d", x),
             "the value of a number that is converted to float or complex must be known .*mo.callback",
-        ),
-        (
-            lambda x: heapq.heappushpop([1.0, 2.0], x),
-            "_heapq.heappushpop: the truth value of a number must be known .*np.searchsorted",
         ),
         (
             lambda x: {str(x): 1.0},

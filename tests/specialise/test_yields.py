@@ -178,7 +178,8 @@ def test_a_generator_left_inside_a_with_is_refused():
         mo.jit(program, target="native")(1.0)
 
 
-def test_a_yield_in_a_match_is_refused():
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_a_yield_in_a_match(target):
     def program(x):
         def items():
             match x:
@@ -187,8 +188,9 @@ def test_a_yield_in_a_match_is_refused():
 
         return sum(items())
 
-    with pytest.raises(mo.BadInput, match="use if in place of match"):
-        mo.jit(program, target="native")(1.0)
+    compiled, slope = mo.jit(program, target=target), mo.jit(mo.grad(program), target=target)
+    assert [compiled(1.0), compiled(2.0)] == [1.0, 0.0]
+    assert [slope(1.0), slope(2.0)] == [1.0, 0.0]
 
 
 def test_what_is_kept_before_a_yield_is_no_variable_of_the_program():
