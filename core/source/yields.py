@@ -186,7 +186,7 @@ class _Split:
         if value is None:
             return None
         if not any(map(has_yield, targets)):
-            return [ast.Assign(targets, value)]
+            return [ast.Assign(targets, value)]  # type: ignore[list-item,return-value]
         value = self.kept(value)
         for target in targets:
             left = self.expression(target)
@@ -229,7 +229,7 @@ class _Split:
     def of_With(self, node: ast.With) -> list[ast.stmt] | None:
         first, *others = node.items
         manager = None if has_yield(first.optional_vars) else self.expression(first.context_expr)
-        body = [ast.With(others, node.body)] if others else node.body
+        body: list[ast.stmt] = [ast.With(others, node.body)] if others else node.body
         return None if manager is None else [ast.With([ast.withitem(manager, first.optional_vars)], body)]
 
     def of_Raise(self, node: ast.Raise) -> list[ast.stmt] | None:

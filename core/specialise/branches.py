@@ -260,9 +260,9 @@ class Branches(Raising):
 
     def uneven(self) -> None:
         """Note that two branches leave objects that cannot be merged; fork if possible."""
-        is_open = self.ways is not None and self.ways.open is not None
-        if is_open and self.allows("may_fork") and self.forks > 0:
-            raise Fork(*self.ways.open)
+        at = None if self.ways is None else self.ways.open
+        if at is not None and self.allows("may_fork") and self.forks > 0:
+            raise Fork(*at)
 
     def way_of(self, condition: Value) -> bool | None:
         """Return the branch of a condition that decides the program's structure; None if its body cannot fork here."""

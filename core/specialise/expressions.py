@@ -267,7 +267,7 @@ class Expressions:
             else:
                 use_as_key(self.trace, x)
         if not one_by_one:
-            return x in container
+            return x in container  # type: ignore[operator]
         found: Any = False
         for e in container:
             found = self.either(found, self.alike(e, x))

@@ -118,7 +118,7 @@ class Watch:
             name = f"scalar {_OF_SCALARS[callee]}"
         self.builder.watch = None  # the checks themselves are not watched
         try:
-            for error in flags:
+            for error in flags or ():
                 text = f"{_TEXTS[error]} encountered in {name}"
                 exception = self.exception(error, text)
                 if exception is not None and error == "under":

@@ -68,7 +68,7 @@ class LoopStatements:
         """Run one iteration; up to a condition at which the program forks, it has certainly run."""
         ways, out = self.trace.ways, region.block.operations
         before = None if ways is None else ways.out
-        if before is None or before is not self.trace.frames[-2]:
+        if ways is None or before is None or before is not self.trace.frames[-2]:
             return self.one_round(node)
         ways.out = out
         try:

@@ -51,12 +51,12 @@ def rearranged(function: Any, *args: Any, **kwargs: Any) -> Any:
         entries.extend(objects._entries)
         return given[-1][1]
 
-    args = list(args)
+    operands = list(args)
     if function in _JOINING:
-        args[0] = list(map(as_objects, current().iterate(args[0])))
+        operands[0] = list(map(as_objects, current().iterate(operands[0])))
     elif function in _VALUES:
-        args[_VALUES[function]] = as_objects(args[_VALUES[function]])
-    found = function(*map(numbered, args), **{k: numbered(x) for k, x in kwargs.items()})
+        operands[_VALUES[function]] = as_objects(operands[_VALUES[function]])
+    found = function(*map(numbered, operands), **{k: numbered(x) for k, x in kwargs.items()})
 
     def made(places: Any) -> Any:
         if isinstance(places, (list, tuple)):

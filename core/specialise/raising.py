@@ -98,6 +98,7 @@ class Raising(Trace):
     guards: list[Guard]
     frames: list[list[Any]]  # the operations of the open regions and guards
     tries: list[Sees]
+    ways: Any  # the conditions of the current statement, if its body may fork
     iterations: int  # how many loops are around that are interpreted as one iteration
     handled: list[Raised]  # what the surrounding handlers have caught
     contexts: dict[int, tuple[BaseException, BaseException | None]]

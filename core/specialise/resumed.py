@@ -444,7 +444,7 @@ def _does_nothing(leave: Any) -> bool:
     if not isinstance(function, FunctionType):
         return False
     try:
-        body = definition_of(function).body
+        body: Any = definition_of(function).body  # type: ignore[union-attr]
     except NoSource:
         return False
     return all(isinstance(s, ast.Pass) or isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in body)
