@@ -144,7 +144,7 @@ def transform_transpose(
 ) -> Any:
     """The transpose of a one-dimensional cosine or sine transform of an array of ``length`` along ``axis``."""
     n = dy.shape[axis]
-    period = PERIOD.get((transform, type), lambda n: 2 * n)(n)
+    period = max(PERIOD.get((transform, type), lambda n: 2 * n)(n), 1)  # of an empty array: 0
     scale = {None: 1.0, "backward": 1.0, "ortho": period**-0.5, "forward": 1.0 / period}[norm]
     into, out_of = orthogonal_weights(transform is scipy.fft.dct, type)
     if norm == "ortho" if orthogonalize is None else orthogonalize:
