@@ -154,7 +154,7 @@ class Raising(Trace):
         condition = self.value(raised.condition)
         ways = self.ways
         may_fork = ways is not None and ways.open is None and self.builder.out is ways.out
-        taken = ways.take(condition, None) if may_fork else None
+        taken = ways.take(condition, None) if ways is not None and may_fork else None
         if taken:
             return self.throw(Raised(True, raised.which, raised.errors))
         if taken is None:

@@ -87,7 +87,7 @@ def library(f: FunctionCode, op: Operation) -> None:
     if op.callee is typed.callback:
         function, copies = constants.pop("function"), True
     elif op.callee is typed.debug_print or op.callee is typed.of_text:
-        function = partial(op.callee.body, ())
+        function = partial(op.callee.body, ())  # type: ignore[attr-defined]
     elif isinstance(op.callee, typed.Primitive):
         raise f.refuse(f"native code has no operation {op.callee.name}")
     call_python(f, op, function, constants, copies)
