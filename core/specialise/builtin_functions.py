@@ -9,7 +9,7 @@ import operator
 import types
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -210,12 +210,8 @@ def _filter(trace: Any, function: Any, iterable: Any) -> Any:
 
 def _collect(kind: Any) -> Any:
     def collect(trace: Any, *args: Any) -> Any:
-        if (
-            args
-            and isinstance(getattr(type(args[0]), "__iter__", None), types.FunctionType)
-            and trace.allows("may_grow")
-        ):
-            args = args if isinstance(args[0], (Traced, Iterator)) else (iterator_of(trace, args[0]),)
+        if args and not isinstance(args[0], (Traced, Iterator)) and special(args[0], "__iter__") is not None:
+            args = (iterator_of(trace, args[0]),) if trace.allows("may_grow") else args
         if args and (has_traced_length(trace, args[0]) or can_fuse(args[0])) and trace.allows("may_grow"):
             found = trace.calls.interpret(collected, args, {})
             return found if kind is list else tuple(found)
@@ -263,11 +259,9 @@ def _some(is_any: bool) -> Any:
 
         if isinstance(iterable, Traced):
             return trace.folds.fold(iterable, not is_any, step)
-        found = NotImplemented
-        with suppress(*((BadInput,) if is_fused(iterable) else ())):
-            if not (
-                is_fused(iterable) and trace.allows("may_grow")
-            ):  # it stops where Python stops: it may have no other end
+        found, may_be_endless = NotImplemented, is_fused(iterable)
+        if not (may_be_endless and trace.allows("may_grow")):
+            with suppress(BadInput) if may_be_endless else nullcontext():
                 found = trace.folds.unless_it_matters(lambda: trace.folds.fold(iterable, not is_any, step))
         if found is not NotImplemented:
             return found

@@ -350,13 +350,7 @@ def append(trace: Any, x: Any, new: Any) -> None:
     trace.touch(x)
     rows: Any = rows_of(x)
     if not (same_form(rows.item, new) and _types(trace, new) == list(rows.kinds)):
-        form = form_of(trace, [x, [new]])
-        if form is None:
-            raise BadInput(
-                "a list whose length is known only at run time has items of different kinds or shapes; give its items one kind and shape"
-            )
-        form.capacity = rows.capacity
-        rows = _reformed(trace, rows, form, rows.is_fixed)
+        rows = _fit_for(trace, x, new)
     n = length_value(trace, rows)
     if not rows.is_fixed:
         rows = _reformed(trace, rows, Form(rows.item, rows.kinds, rows.capacity + 1), False)
@@ -370,6 +364,18 @@ def append(trace: Any, x: Any, new: Any) -> None:
     if isinstance(longer, Scalar):
         builder.integers.atom(longer.ir, (), (), (0, rows.capacity))
     put(x, [rows.of(longer, columns)])
+
+
+def _fit_for(trace: Any, x: Any, new: Any) -> Rows:
+    """Return the rows of a list in a form that an item fits too."""
+    rows: Any = rows_of(x)
+    form = form_of(trace, [x, [new]])
+    if form is None:
+        raise BadInput(
+            "a list whose length is known only at run time has items of different kinds or shapes; give its items one kind and shape"
+        )
+    form.capacity = rows.capacity
+    return _reformed(trace, rows, form, rows.is_fixed)
 
 
 def _types(trace: Any, x: Any) -> list[ArrayType]:
@@ -389,14 +395,7 @@ def _written(trace: Any, rows: Rows, i: Value, new: Any) -> list[Scalar]:
 def put_at(trace: Any, x: Any, index: Any, new: Any) -> None:
     """``x[index] = new``."""
     trace.touch(x)
-    rows: Any = rows_of(x)
-    form = form_of(trace, [x, [new]]) if is_plain(new) else None
-    if form is None:
-        raise BadInput(
-            "a list whose length is known only at run time has items of different kinds or shapes; give its items one kind and shape"
-        )
-    form.capacity = rows.capacity
-    rows = _reformed(trace, rows, form, rows.is_fixed)
+    rows = _fit_for(trace, x, new)
     n = length_value(trace, rows)
     size = int(n.constant) if n.is_constant else Dim(n, rows.capacity)
     i = element(trace.builder, trace.value(index), size, None, "list assignment index out of range")

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...errors import BadInput
 from ...ir.dynamic import Function, Value
 from ..dead_code import remove_dead_code
 from ..inline import copy_function, rename
-from ..reverse.activity import has_cotangent, may_have_cotangent
+from ..reverse.activity import check_active, may_have_cotangent
 from ..reverse.cotangents import strong
 from ..reverse.strong_zero import strengthen
 from .sweep import Called, Sweep
@@ -49,10 +48,7 @@ def forward(
         NoDerivative: a tangent reaches a call whose rule does not compile.
         BadInput: an active parameter is neither a float nor complex, or an array of these.
     """
-    wanted = [p for p, on in zip(function.parameters, active, strict=True) if on]
-    for p in wanted:
-        if not has_cotangent(p):
-            raise BadInput(f"{p.name} of type {p.type} cannot be differentiated; pass floats or complex numbers")
+    check_active(function, active)
     made = copy_function(function)
     seeds = [Value(f"d{p.name}", strong(p.type)) for p, on in zip(made.parameters, active) if on]
     sweep = Sweep(target, Called(is_differentiated))

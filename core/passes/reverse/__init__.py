@@ -23,12 +23,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...errors import BadInput
 from ...ir import typed
 from ...ir.dynamic import Block, Function, Operation, Value
 from ...ir.typed import STACK
 from ..inline import copy_function, rename
-from .activity import active_values, has_cotangent, may_have_cotangent
+from .activity import active_values, check_active, may_have_cotangent
 from .recursion import Called
 from .residuals import size
 from .stacks import thread, touches
@@ -73,10 +72,7 @@ def reverse(
         NoDerivative: a cotangent reaches a call whose rule does not compile.
         BadInput: an active parameter is neither a float nor complex, or an array of these.
     """
-    wanted = [p for p, on in zip(function.parameters, active, strict=True) if on]
-    for p in wanted:
-        if not has_cotangent(p):
-            raise BadInput(f"{p.name} of type {p.type} cannot be differentiated; pass floats or complex numbers")
+    check_active(function, active)
     made = copy_function(function)
     values = active_values(made, active)
     sweep = Sweep(made.block, made.parameters, values, target, Called(is_differentiated))

@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from ...errors import BadInput
 from ...ir.dynamic import Block, Function, Operation, Value
 from ...ir.typed import STACK, Primitive, custom, of_text
 from ...rules import find_rule
@@ -22,6 +23,13 @@ _STOPPING = {np.argmax, np.argmin, np.argsort, np.any, np.all, of_text}
 def has_cotangent(value: Value) -> bool:
     """Whether a value can have a cotangent; that of a stack is a stack of cotangents."""
     return value.type is STACK or (not value.is_constant and value.type.is_inexact)
+
+
+def check_active(function: Function, active: Sequence[bool]) -> None:
+    """Raise BadInput if a parameter that is to be differentiated is not of floats or complex numbers."""
+    for p, on in zip(function.parameters, active, strict=True):
+        if on and not has_cotangent(p):
+            raise BadInput(f"{p.name} of type {p.type} cannot be differentiated; pass floats or complex numbers")
 
 
 def may_have_cotangent(value: Value) -> bool:
