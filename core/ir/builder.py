@@ -100,6 +100,10 @@ class Builder:
         self.append(made)
         return results
 
+    def makers(self) -> dict[Value, Operation]:
+        """Return the operations of the open blocks, by their results."""
+        return {r: op for operations, _ in self.open for op in operations for r in op.results}
+
     def append(self, operation: Operation) -> None:
         self.out.append(operation)
         self.integers.define(operation)

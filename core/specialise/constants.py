@@ -22,7 +22,7 @@ def as_known(trace: Any, x: Any) -> Any:
 
 
 def _constant(trace: Any, value: Value) -> np.ndarray | None:
-    made_by = {r: op for operations, _ in trace.builder.open for op in operations for r in op.results}
+    made_by = trace.builder.makers()
     needed, waiting = {}, [value]
     while waiting:
         v = waiting.pop()

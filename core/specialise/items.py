@@ -58,7 +58,7 @@ def item_at(trace: Any, x: Any, index: Scalar) -> Any:
 
 def would_be_known(trace: Any, index: Value) -> bool:
     """Whether an index would be known if the loops around, whose trips are known, were unrolled."""
-    made_by = {r: op for operations, _ in trace.builder.open for op in operations for r in op.results}
+    made_by = trace.builder.makers()
     waiting, seen = [index], set[Value]()
     while waiting:
         v = waiting.pop()

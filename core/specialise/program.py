@@ -239,7 +239,7 @@ class Interpreter(Branches):
         return value in self.positions or value in self.hidden_parameters
 
     def leaves_behind(self, value: Value) -> frozenset[int] | None:
-        made_by = {r: op for operations, _ in self.builder.open for op in operations for r in op.results}
+        made_by = self.builder.makers()
         found: set[int] = set()
         waiting, seen = [value], set()
         while waiting:

@@ -144,7 +144,7 @@ def _read(builder: Builder, dy: Value | None) -> np.ndarray | None:
     """Return a mask of the entries of a result that the program reads; the cotangents of the others are always zero."""
     if dy is None or not all(isinstance(n, int) for n in dy.type.shape):
         return None if dy is None else np.ones(1, bool)
-    written_by = {result: op for operations, _ in builder.open for op in operations for result in op.results}
+    written_by = builder.makers()
     found = np.zeros(dy.type.shape, bool)
     while True:
         op = written_by.get(dy)
