@@ -46,7 +46,7 @@ from ...source.effects import (
 )
 from ...values.attributes import attributes
 from ...values.memory import identity, owner
-from ...values.numbers import NUMBER_TYPES, PASSIVE, call_on, is_exact
+from ...values.numbers import NUMBER_TYPES, PASSIVE, call_on, is_of_exact
 from ...values.program_state import Reach, is_of_engine
 from ...values.reachable import contents, reached
 from ...values.special_methods import special
@@ -166,9 +166,9 @@ def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     watch = Watch(tape, function, (args, kwargs))
     watch.noted = getattr(function, "__code__", None)
     y = _run(watch, args, kwargs)
-    if watch.first is not None and not any(is_exact(type(x)) for x in (*args, *kwargs.values())):
+    if watch.first is not None and not any(is_of_exact(type(x)) for x in (*args, *kwargs.values())):
         called = watch.noted is watch.first or runs_text(function)
-        if not called and not _is_numeric(y):  # the caller notes other results
+        if not called:
             watch.given_back(y)
     return y
 
@@ -247,8 +247,19 @@ def may_hold(x: Any) -> bool:
     return type(x) not in HOLDING_NOTHING and not (type(x) is tuple and not any(map(may_hold, x)))
 
 
-STORING_NOTHING = {"numpy", "fractions", "numbers", "abc", "enum", "functools"}
-"""Packages whose functions store only into objects that they make, except for cached properties."""
+STORING_NOTHING = {"numpy", "fractions", "numbers", "abc", "enum", "functools", "inspect", "importlib"}
+STORING_NOTHING |= {"sympy.core", "sympy.functions", "sympy.logic", "sympy.multipledispatch", "sympy.printing"}
+STORING_NOTHING |= {"sympy.external", "mpmath.libmp"}
+"""Packages whose functions store only into objects that they make, except for cached properties.
+
+SymPy's expressions are immutable; what it stores in them and in its tables are hashes and truth values.
+"""
+
+
+@functools.lru_cache(maxsize=1024)
+def _stores_nothing(module: str) -> bool:
+    parts = module.split(".")
+    return parts[0] in STORING_NOTHING or ".".join(parts[:2]) in STORING_NOTHING
 
 
 class Watch(Onlooker):
@@ -293,7 +304,7 @@ class Watch(Onlooker):
             if is_of_engine(module) or runs_recorded(self.tape, frame):
                 self.inside = frame
                 return self.event  # a trace function must return itself to get the return event
-            if module.partition(".")[0] not in STORING_NOTHING or frame.f_code is CACHED_PROPERTY:
+            if not _stores_nothing(module) or frame.f_code is CACHED_PROPERTY:
                 self.enter(frame)
         elif self.running and frame is self.running[-1]:
             if event == "return":
