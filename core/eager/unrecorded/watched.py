@@ -59,7 +59,7 @@ from .keys import meets_no_other
 from .opaque import RANDOM, Opaque, Unrecorded, note, note_overwritten, runs_text
 from .opaque_calls import Recording
 from .unasking import PLAIN, is_plain_key, runs_no_python
-from .watching import Onlooker, innermost
+from .watching import Onlooker, innermost, stores_nothing
 
 ASKED = {
     "__del__",
@@ -173,13 +173,6 @@ def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return y
 
 
-def _is_numeric(y: Any) -> bool:
-    """Whether a result is a number, an array or a tuple of these."""
-    if isinstance(y, np.ndarray):
-        return y.dtype.kind != "O"
-    return type(y) in NUMBER_TYPES or type(y) is tuple and all(map(_is_numeric, y))
-
-
 def watched(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call ``function(*args, **kwargs)``, and note on the tape the values that unrecorded Python code stores."""
     watch = Watch(tape, function, (args, kwargs))
@@ -247,21 +240,6 @@ def may_hold(x: Any) -> bool:
     return type(x) not in HOLDING_NOTHING and not (type(x) is tuple and not any(map(may_hold, x)))
 
 
-STORING_NOTHING = {"numpy", "fractions", "numbers", "abc", "enum", "functools", "inspect", "importlib"}
-STORING_NOTHING |= {"sympy.core", "sympy.functions", "sympy.logic", "sympy.multipledispatch", "sympy.printing"}
-STORING_NOTHING |= {"sympy.external", "mpmath.libmp"}
-"""Packages whose functions store only into objects that they make, except for cached properties.
-
-SymPy's expressions are immutable; what it stores in them and in its tables are hashes and truth values.
-"""
-
-
-@functools.lru_cache(maxsize=1024)
-def _stores_nothing(module: str) -> bool:
-    parts = module.split(".")
-    return parts[0] in STORING_NOTHING or ".".join(parts[:2]) in STORING_NOTHING
-
-
 class Watch(Onlooker):
     """Watches the unrecorded Python code that runs during one call.
 
@@ -304,7 +282,7 @@ class Watch(Onlooker):
             if is_of_engine(module) or runs_recorded(self.tape, frame):
                 self.inside = frame
                 return self.event  # a trace function must return itself to get the return event
-            if not _stores_nothing(module) or frame.f_code is CACHED_PROPERTY:
+            if not stores_nothing(module) or frame.f_code is CACHED_PROPERTY:
                 self.enter(frame)
         elif self.running and frame is self.running[-1]:
             if event == "return":

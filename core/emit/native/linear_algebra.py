@@ -1,13 +1,13 @@
-"""Dense linear algebra of NumPy and SciPy without Python: small matrices in registers, larger ones by LAPACK.
+"""Dense linear algebra of NumPy and SciPy without Python: loops for small real matrices, LAPACK for others.
 
 LAPACK's functions are SciPy's, called by their pointers.  Their matrices are column-major, so each operand is copied
-into memory of its own, which they overwrite.  Real matrices of at most ``SMALL_ORDER`` rows are factorised element by
-element by the same algorithms: a call would take longer than their arithmetic.
+into memory of its own, which they overwrite.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,17 +16,17 @@ from ...ir.matrix_errors import DIAGONAL, INDEFINITE, MINOR, NOT_FINITE_IN_SCIPY
 from ...ir.typed import ArrayType
 from .arrays import Array, Memory
 from .assembly import Code
-from .elements import Element, convert, is_complex, literal, register, registers
+from .elements import Element, convert, element, is_complex, literal, register, registers
 from .function import EMITTERS, FunctionCode, emits
 from .real_functions import apply
 from .reductions import fold
+from .small_matrices import SMALL_ORDER, Block, eliminate, factorise, first_zero, substitute
 
-SMALL_ORDER = 8
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
-Rows = list[list[str]]
-"""A matrix of real numbers in registers."""
 Entry = Callable[[list[str], str, str], Element]
 """Returns an element of a stack of matrices: the indices in the stack, the row, the column."""
+Pivot = Callable[[str], Element]
+"""Returns the i-th pivot of a matrix."""
 
 
 class _Lapack:
@@ -86,6 +86,23 @@ class _Columns:
         code.nest([str(self.columns), str(self.rows)], one)
 
 
+def _emits(callee: Any, is_stackable: bool = True) -> Callable[[Any], Any]:
+    """Register an emitter; where it does not apply, the function is called in Python."""
+
+    def add(emit: Callable[[FunctionCode, Operation], None]) -> Any:
+        @emits(callee)
+        def emit_or_call(f: FunctionCode, op: Operation) -> None:
+            kinds = [v.type for v in (*op.positional, *op.results)]
+            if all(kind.is_static for kind in kinds) and (is_stackable or all(kind.ndim <= 2 for kind in kinds)):
+                emit(f, op)
+            else:
+                EMITTERS["library"](f, op)
+
+        return emit
+
+    return add
+
+
 def _is_small(n: int, columns: int, dtype: np.dtype) -> bool:
     return n <= SMALL_ORDER and columns <= SMALL_ORDER and not is_complex(dtype)
 
@@ -101,7 +118,7 @@ def _entries(f: FunctionCode, array: Array, dtype: np.dtype, batch: int) -> Entr
     return entry
 
 
-@emits(np.linalg.solve)
+@_emits(np.linalg.solve)
 def _solve(f: FunctionCode, op: Operation) -> None:
     (a, b), result = op.positional, op.results[0]
     is_vector, dtype = b.type.ndim == 1, result.type.dtype
@@ -121,7 +138,7 @@ def _solve(f: FunctionCode, op: Operation) -> None:
     _solve_each(f, batch, a.type.shape[-1], columns, dtype, left, right, put)
 
 
-@emits(np.linalg.inv)
+@_emits(np.linalg.inv)
 def _inverse(f: FunctionCode, op: Operation) -> None:
     result = op.results[0]
     dtype, n = result.type.dtype, result.type.shape[-1]
@@ -153,18 +170,16 @@ def _solve_each(
     """Emit the solutions X of A X = B for stacks of matrices, whose elements ``left`` and ``right`` give."""
     code = f.code
 
-    def in_registers(at: list[str]) -> None:
-        rows = _rows(left, at, n, n)
-        for i, row in enumerate(rows):
-            row += [right(at, str(i), str(j)) for j in range(columns)]
-        is_singular, _ = _eliminate(f, rows, dtype)
+    def in_loops(at: list[str]) -> None:
+        block = Block(code, dtype, n, columns)
+        block.fill(lambda i, j: left(at, i, j), lambda i, j: right(at, i, j))
+        is_singular, _ = eliminate(block)
         f.fail_if(is_singular, *SINGULAR)
-        for j in range(columns):
-            for i, x in enumerate(_back_substituted(f, rows, n + j, dtype)):
-                put(at, str(i), str(j), x)
+        substitute(block)
+        code.nest([str(n), str(columns)], lambda ij: put(at, ij[0], ij[1], block.get(ij[0], block.column(ij[1]))))
 
     if _is_small(n, columns, dtype):
-        code.nest(batch, in_registers)
+        code.nest(batch, in_loops)
         return
     lapack = _Lapack(f, dtype)
     factor, solution, pivots = lapack.matrix(n, n), lapack.matrix(n, columns), lapack.integers(n)
@@ -174,64 +189,17 @@ def _solve_each(
         solution.fill(code, lambda i, j: right(at, i, j))
         status = lapack.call("gesv", n, columns, factor, max(n, 1), pivots, solution, max(n, 1))
         f.fail_if(code.value(f"icmp sgt i32 {status}, 0"), *SINGULAR)
-        code.nest([str(n), str(columns)], lambda ij: put(at, *ij, solution.load(code, *ij)))
+        code.nest([str(n), str(columns)], lambda ij: put(at, ij[0], ij[1], solution.load(code, ij[0], ij[1])))
 
     code.nest(batch, by_lapack)
 
 
-def _rows(entry: Entry, at: list[str], n: int, columns: int) -> Rows:
-    return [[entry(at, str(i), str(j)) for j in range(columns)] for i in range(n)]
-
-
-def _eliminate(f: FunctionCode, rows: Rows, dtype: np.dtype) -> tuple[str, str]:
-    """Emit Gaussian elimination with partial pivoting on the first columns of ``rows``, as many as there are rows.
-
-    Returns whether a pivot is zero, and whether the number of exchanges of rows is odd.
-    """
-    code, kind, n = f.code, register(dtype), len(rows)
-    is_singular, is_odd = "false", "false"
-    for k in range(n):
-        largest = apply(code, np.absolute, dtype, [rows[k][k]])
-        for i in range(k + 1, n):
-            size = apply(code, np.absolute, dtype, [rows[i][k]])
-            is_larger = code.value(f"fcmp ogt {kind} {size}, {largest}")
-            largest = code.value(f"select i1 {is_larger}, {kind} {size}, {kind} {largest}")
-            for j in range(k, len(rows[k])):
-                x, y = rows[k][j], rows[i][j]
-                rows[k][j] = code.value(f"select i1 {is_larger}, {kind} {y}, {kind} {x}")
-                rows[i][j] = code.value(f"select i1 {is_larger}, {kind} {x}, {kind} {y}")
-            is_odd = code.value(f"xor i1 {is_odd}, {is_larger}")
-        is_zero = code.value(f"fcmp oeq {kind} {largest}, 0.0")
-        is_singular = code.value(f"or i1 {is_singular}, {is_zero}")
-        for i in range(k + 1, n):
-            factor = apply(code, np.divide, dtype, [rows[i][k], rows[k][k]])
-            for j in range(k + 1, len(rows[k])):
-                rows[i][j] = _less(code, dtype, rows[i][j], factor, rows[k][j])
-    return is_singular, is_odd
-
-
-def _back_substituted(f: FunctionCode, rows: Rows, column: int, dtype: np.dtype) -> list[str]:
-    """Return the solution of the upper triangle of ``rows`` for the right-hand side in a column."""
-    found: dict[int, str] = {}
-    for i in reversed(range(len(rows))):
-        x = rows[i][column]
-        for j in range(i + 1, len(rows)):
-            x = _less(f.code, dtype, x, rows[i][j], found[j])
-        found[i] = apply(f.code, np.divide, dtype, [x, rows[i][i]])
-    return [found[i] for i in range(len(rows))]
-
-
-def _less(code: Code, dtype: np.dtype, x: str, a: str, b: str) -> str:
-    """Return x - a b."""
-    return apply(code, np.subtract, dtype, [x, apply(code, np.multiply, dtype, [a, b])])
-
-
-@emits(np.linalg.slogdet)
+@_emits(np.linalg.slogdet)
 def _slogdet(f: FunctionCode, op: Operation) -> None:
     _of_pivots(f, op, _sign_and_logarithm)
 
 
-@emits(np.linalg.det)
+@_emits(np.linalg.det)
 def _det(f: FunctionCode, op: Operation) -> None:
     _of_pivots(f, op, _product)
 
@@ -247,23 +215,13 @@ def _of_pivots(f: FunctionCode, op: Operation, numbers: Callable[..., list[str]]
         EMITTERS["library"](f, op)
         return
     entry = _entries(f, f.array(a), dtype, a.type.ndim - 2)
-    lapack = None if _is_small(n, n, dtype) else _Lapack(f, dtype)
-    if lapack is not None:
-        factor, exchanged = lapack.matrix(n, n), lapack.integers(n)
+    pivots = _pivots(f, entry, n, dtype)
     for result in op.results:
         if result.type.shape:
             f.values[result] = f.memory(result)
 
     def one(at: list[str]) -> None:
-        if lapack is None:
-            rows = _rows(entry, at, n, n)
-            _, is_odd = _eliminate(f, rows, dtype)
-            pivot: Callable[[str], str] = lambda i: rows[int(i)][int(i)]  # noqa: E731
-        else:
-            factor.fill(code, lambda i, j: entry(at, i, j))
-            lapack.call("getrf", n, n, factor, n, exchanged)
-            is_odd = _is_odd(code, n, exchanged)
-            pivot = lambda i: factor.load(code, i, i)  # noqa: E731
+        pivot, is_odd = pivots(at)
         for result, x in zip(op.results, numbers(code, dtype, n, pivot, is_odd)):
             if result.type.shape:
                 f.values[result].store(code, at, x)
@@ -271,6 +229,29 @@ def _of_pivots(f: FunctionCode, op: Operation, numbers: Callable[..., list[str]]
                 f.values[result] = x
 
     code.nest(f.lengths(a.type)[:-2], one)
+
+
+def _pivots(f: FunctionCode, entry: Entry, n: int, dtype: np.dtype) -> Callable[[list[str]], tuple[Pivot, str]]:
+    """Return what factorises a matrix of a stack: it gives the pivots, and whether the number of exchanges is odd."""
+    code = f.code
+
+    def in_loops(at: list[str]) -> tuple[Pivot, str]:
+        block = Block(code, dtype, n)
+        block.fill(lambda i, j: entry(at, i, j))
+        _, is_odd = eliminate(block)
+        return lambda i: block.get(i, i), is_odd
+
+    if _is_small(n, n, dtype):
+        return in_loops
+    lapack = _Lapack(f, dtype)
+    factor, exchanged = lapack.matrix(n, n), lapack.integers(n)
+
+    def by_lapack(at: list[str]) -> tuple[Pivot, str]:
+        factor.fill(code, lambda i, j: entry(at, i, j))
+        lapack.call("getrf", n, n, factor, n, exchanged)
+        return lambda i: factor.load(code, i, i), _is_odd(code, n, exchanged)
+
+    return by_lapack
 
 
 def _is_odd(code: Code, n: int, exchanged: Memory) -> str:
@@ -284,7 +265,7 @@ def _is_odd(code: Code, n: int, exchanged: Memory) -> str:
     return fold(code, [str(n)], turn, ["i1"], ["false"])[0]
 
 
-def _sign_and_logarithm(code: Code, dtype: np.dtype, n: int, pivot: Callable[[str], str], is_odd: str) -> list[str]:
+def _sign_and_logarithm(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> list[str]:
     kind, zero = register(dtype), literal(0, dtype)
 
     def turn(i: list[str], carried: list[str]) -> list[str]:
@@ -305,7 +286,7 @@ def _sign_and_logarithm(code: Code, dtype: np.dtype, n: int, pivot: Callable[[st
     return [sign, code.value(f"select i1 {is_singular}, {kind} {least}, {kind} {total}")]
 
 
-def _product(code: Code, dtype: np.dtype, n: int, pivot: Callable[[str], str], is_odd: str) -> list[str]:
+def _product(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> list[str]:
     """Return the determinant: the product of the pivots, or exp of the sum of their logarithms where it is out of range."""
     kind = register(dtype)
     first = code.value(f"select i1 {is_odd}, {kind} {literal(-1, dtype)}, {kind} {literal(1, dtype)}")
@@ -331,17 +312,14 @@ def _product(code: Code, dtype: np.dtype, n: int, pivot: Callable[[str], str], i
     return [code.value(f"load {kind}, ptr {place}")]
 
 
-@emits(np.linalg.cholesky)
+@_emits(np.linalg.cholesky)
 def _cholesky(f: FunctionCode, op: Operation) -> None:
     is_upper = "upper" in op.named and bool(op.named["upper"].constant)
     _cholesky_each(f, op, is_upper, lambda status: f.fail_if(_failed(f, status), *INDEFINITE))
 
 
-@emits("scipy.linalg._decomp_cholesky.cholesky")
+@_emits("scipy.linalg._decomp_cholesky.cholesky", is_stackable=False)
 def _scipy_cholesky(f: FunctionCode, op: Operation) -> None:
-    if op.results[0].type.ndim > 2:
-        EMITTERS["library"](f, op)
-        return
     _check_finite(f, op)
 
     def check(status: str) -> None:
@@ -363,20 +341,16 @@ def _cholesky_each(f: FunctionCode, op: Operation, is_upper: bool, check: Callab
     dtype, n = result.type.dtype, result.type.shape[-1]
     memory = f.values[result] = f.memory(result)
     entry = _entries(f, f.array(op.positional[0]), dtype, result.type.ndim - 2)
-    batch, zero = memory.lengths[:-2], literal(0, dtype)
+    batch = memory.lengths[:-2]
 
-    def in_registers(at: list[str]) -> None:
-        places = [[(str(j), str(i)) if is_upper else (str(i), str(j)) for j in range(i + 1)] for i in range(n)]
-        rows = [[entry(at, *ij) for ij in row] for row in places]
-        check(_factorise(code, rows, dtype))
-        for i in range(n):
-            for j in range(i + 1, n):
-                memory.store(code, [*at, str(j), str(i)] if is_upper else [*at, str(i), str(j)], zero)
-            for (row, column), x in zip(places[i], rows[i]):
-                memory.store(code, [*at, row, column], x)
+    def in_loops(at: list[str]) -> None:
+        block = Block(code, dtype, n)
+        block.fill(lambda i, j: entry(at, j, i) if is_upper else entry(at, i, j))
+        check(factorise(block))
+        _store_triangle(code, memory, at, is_upper, lambda i, j: block.get(j, i) if is_upper else block.get(i, j))
 
     if _is_small(n, n, dtype):
-        code.nest(batch, in_registers)
+        code.nest(batch, in_loops)
         return
     lapack = _Lapack(f, dtype)
     factor = lapack.matrix(n, n)
@@ -385,48 +359,36 @@ def _cholesky_each(f: FunctionCode, op: Operation, is_upper: bool, check: Callab
         factor.fill(code, lambda i, j: entry(at, i, j))
         check(lapack.call("potrf", "U" if is_upper else "L", n, factor, n))
 
-        def put(ij: list[str]) -> None:
-            i, j = ij
-            is_inside = code.value(f"icmp {'sle' if is_upper else 'sge'} i64 {i}, {j}")
-            parts = zip(registers(factor.load(code, i, j)), registers(zero))
-            kind = register(dtype)
-            chosen = [code.value(f"select i1 {is_inside}, {kind} {x}, {kind} {y}") for x, y in parts]
-            memory.store(code, [*at, i, j], tuple(chosen) if is_complex(dtype) else chosen[0])
-
-        code.nest([str(n), str(n)], put)
+        _store_triangle(code, memory, at, is_upper, lambda i, j: factor.load(code, i, j))
 
     code.nest(batch, by_lapack)
 
 
-def _factorise(code: Code, rows: Rows, dtype: np.dtype) -> str:
-    """Replace the rows of a lower triangle by those of its Cholesky factor; return LAPACK's status."""
-    kind, status = register(dtype), "0"
-    for j in range(len(rows)):
-        square = rows[j][j]
-        for k in range(j):
-            square = _less(code, dtype, square, rows[j][k], rows[j][k])
-        is_bad = code.value(f"fcmp ule {kind} {square}, {literal(0, dtype)}")
-        is_first = code.value(f"icmp eq i32 {status}, 0")
-        status = code.value(f"select i1 {code.value(f'and i1 {is_bad}, {is_first}')}, i32 {j + 1}, i32 {status}")
-        rows[j][j] = apply(code, np.sqrt, dtype, [square])
-        for i in range(j + 1, len(rows)):
-            x = rows[i][j]
-            for k in range(j):
-                x = _less(code, dtype, x, rows[i][k], rows[j][k])
-            rows[i][j] = apply(code, np.divide, dtype, [x, rows[j][j]])
-    return status
+def _store_triangle(
+    code: Code, memory: Memory, at: list[str], is_upper: bool, entry: Callable[[str, str], Element]
+) -> None:
+    """Write a triangular matrix into a stack of them."""
+    dtype = memory.dtype
+
+    def put(ij: list[str]) -> None:
+        is_inside = code.value(f"icmp {'sle' if is_upper else 'sge'} i64 {ij[0]}, {ij[1]}")
+        kind, zeros = register(dtype), registers(literal(0, dtype))
+        chosen = [
+            code.value(f"select i1 {is_inside}, {kind} {x}, {kind} {zero}")
+            for x, zero in zip(registers(entry(ij[0], ij[1])), zeros)
+        ]
+        memory.store(code, [*at, *ij], element(chosen, dtype))
+
+    code.nest(memory.lengths[-2:], put)
 
 
-@emits("scipy.linalg._basic.solve_triangular")
+@_emits("scipy.linalg._basic.solve_triangular", is_stackable=False)
 def _solve_triangular(f: FunctionCode, op: Operation) -> None:
     (a, b), result, code = op.positional, op.results[0], f.code
-    if a.type.ndim > 2 or b.type.ndim > 2:
-        EMITTERS["library"](f, op)
-        return
     _check_finite(f, op)
     options = {name: v.constant for name, v in op.named.items()}
     is_lower, has_unit_diagonal = bool(options.get("lower")), bool(options.get("unit_diagonal"))
-    letter = {0: "N", 1: "T", 2: "C"}.get(options.get("trans", 0), options.get("trans", 0))
+    letter = {0: "N", 1: "T", 2: "C"}.get(options.get("trans", 0)) or str(options["trans"])
     is_vector, dtype, n = b.type.ndim == 1, result.type.dtype, a.type.shape[-1]
     columns = 1 if is_vector else result.type.shape[-1]
     memory = f.values[result] = f.memory(result)
@@ -438,33 +400,25 @@ def _solve_triangular(f: FunctionCode, op: Operation) -> None:
     def put(i: str, j: str, x: Element) -> None:
         memory.store(code, [i] if is_vector else [i, j], x)
 
+    def check(status: str) -> None:
+        place = code.value(f"sub i32 {status}, 1")
+        f.fail_if(_failed(f, status), *DIAGONAL, [(place, np.dtype(np.int32))])
+
     if _is_small(n, columns, dtype):
-        rows = _rows(left, [], n, n)
-        rows = rows if letter == "N" else [list(row) for row in zip(*rows)]
-        order = list(range(n)) if is_lower == (letter == "N") else list(reversed(range(n)))
+        block = Block(code, dtype, n, columns)
+        block.fill(lambda i, j: left([], i, j) if letter == "N" else left([], j, i), right)
         if not has_unit_diagonal:
-            for i in range(n):
-                is_zero = code.value(f"fcmp oeq {register(dtype)} {rows[i][i]}, {literal(0, dtype)}")
-                f.fail_if(is_zero, DIAGONAL[0], DIAGONAL[1].replace("{}", str(i)))
-        for j in range(columns):
-            found: dict[int, str] = {}
-            for i in order:
-                x = right(str(i), str(j))
-                for k in found:
-                    x = _less(code, dtype, x, rows[i][k], found[k])
-                found[i] = x if has_unit_diagonal else apply(code, np.divide, dtype, [x, rows[i][i]])
-            for i in order:
-                put(str(i), str(j), found[i])
+            check(first_zero(block))
+        substitute(block, is_lower == (letter == "N"), has_unit_diagonal)
+        code.nest([str(n), str(columns)], lambda ij: put(ij[0], ij[1], block.get(ij[0], block.column(ij[1]))))
         return
     lapack = _Lapack(f, dtype)
     factor, solution = lapack.matrix(n, n), lapack.matrix(n, columns)
     factor.fill(code, lambda i, j: left([], i, j))
     solution.fill(code, right)
     letters = "L" if is_lower else "U", letter, "U" if has_unit_diagonal else "N"
-    status = lapack.call("trtrs", *letters, n, columns, factor, max(n, 1), solution, max(n, 1))
-    place = code.value(f"sub i32 {status}, 1")
-    f.fail_if(_failed(f, status), *DIAGONAL, [(place, np.dtype(np.int32))])
-    code.nest([str(n), str(columns)], lambda ij: put(*ij, solution.load(code, *ij)))
+    check(lapack.call("trtrs", *letters, n, columns, factor, max(n, 1), solution, max(n, 1)))
+    code.nest([str(n), str(columns)], lambda ij: put(ij[0], ij[1], solution.load(code, ij[0], ij[1])))
 
 
 def _check_finite(f: FunctionCode, op: Operation) -> None:
