@@ -71,7 +71,9 @@ def plain(x: Any) -> Any:
 
 def is_known(x: Any) -> bool:
     """Whether x is an object of a class derived from a number or str, of a known one; members of enumerations are constants."""
-    return isinstance(x, BASES) and bool(type(x).__flags__ & 1 << 9) and not isinstance(x, Enum)
+    if not isinstance(x, BASES) or not type(x).__flags__ & 1 << 9 or isinstance(x, Enum):
+        return False
+    return layout_of_class(type(x)) in BASES  # NumPy's numbers are others
 
 
 def derived_of(x: Any) -> Derived:
