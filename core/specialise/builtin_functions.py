@@ -174,7 +174,7 @@ def _hasattr(trace: Any, x: Any, name: str) -> Any:
     late = _late(x, name)
     if late is not None:
         return trace.call(operator.not_, late.absent)
-    if isinstance(x, STAND_INS):
+    if isinstance(x, STAND_INS) and not isinstance(x, Derived):  # an object of a derived class has more of its own
         return hasattr(like(x), name)
     try:
         trace.attribute(x, name)
