@@ -26,6 +26,7 @@ from .array_subclasses import ArraySubclasses
 from .branches import Branches
 from .called_back import restore
 from .calls import Calls
+from .constants import as_known, known_content
 from .containers import Containers
 from .expressions import Expressions
 from .float_errors import around_a_program
@@ -139,6 +140,7 @@ class Interpreter(Branches):
         self.positions: dict[Value, int] = {}  # the positions of the arguments' leaves, by parameter
         self.called: list[Any] = []
         self.checked = set()
+        self.known = {}
         self.keys: dict[int, Any] = {}  # dict keys and set elements that cache their hash
         self.ways = None
         self.may_fork = False
@@ -215,9 +217,7 @@ class Interpreter(Branches):
     def wrap(self, value: Value) -> Any:
         if value.type.shape:
             return Array(Storage(value))
-        if not value.is_constant:
-            return Scalar(value)
-        return value.constant.item() if value.type.weak else value.constant
+        return Scalar(value) if known_content(self, value) is None else as_known(self, Scalar(value))
 
     def write(self, array: Array, value: Value) -> None:
         storage = array.storage
@@ -231,8 +231,9 @@ class Interpreter(Branches):
         if not isinstance(x, Traced):
             return x
         value = self.value(x)
-        if value.is_constant and not value.type.shape:
-            return value.constant.item()
+        found = known_content(self, value) if not value.type.shape else None
+        if found is not None:
+            return found.item()
         raise NeedsConcrete(value, what)
 
     def is_parameter(self, value: Value) -> bool:

@@ -79,7 +79,7 @@ def copy(trace: Trace, a: Any, *args: Any, **kwargs: Any) -> Any:
 
 @traces(np.zeros, np.empty)
 def zeros(trace: Trace, shape: Any, dtype: Any = float, order: str = "C", **options: Any) -> Any:
-    return _filled(trace, shape, 0, dtype)
+    return _filled(trace, shape, 0, float if dtype is None else dtype)
 
 
 @traces(np.ones)
