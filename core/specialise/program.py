@@ -51,6 +51,7 @@ from .scopes import UNBOUND, Choice, Conflict, Late
 from .slots import Lessons
 from .state import Changes
 from .statements import StatementsOf
+from .surface.memory_order import in_order_of
 from .surface.overflow import too_large
 from .traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .uninterpreted import Uninterpreted
@@ -286,7 +287,7 @@ class Interpreter(Branches):
         return Scalar(self.hidden_parameters[-1])
 
     def constant_array(self, x: np.ndarray) -> Any:
-        return Array(Storage(self.builder.constant(x)))
+        return in_order_of(Array(Storage(self.builder.constant(x))), x)
 
     def warn(self, text: str) -> None:
         if text not in self.warned:
