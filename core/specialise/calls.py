@@ -51,7 +51,17 @@ from .unfit_arguments import OF_TRACES, refuse_arguments, refuse_form
 
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
 _BY_CONTENT = frozenset(
-    (np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.repeat, np.argsort, np.lexsort, np.searchsorted, np.bincount)
+    (
+        np.nonzero,
+        np.flatnonzero,
+        np.argwhere,
+        np.unique,
+        np.repeat,
+        np.argsort,
+        np.lexsort,
+        np.searchsorted,
+        np.bincount,
+    )
     + (np.setdiff1d, np.intersect1d, np.union1d, np.setxor1d, np.isin)
 )
 """Functions that give new arrays of places, or arrays whose lengths depend on the content of their arguments."""

@@ -52,7 +52,7 @@ def grid_of_a_matrix(x: Any) -> Any:
 def sorted_by_several(x: Any) -> Any:
     order = np.lexsort((x[:180:30], np.array([1, 0, 1, 0, 2, 0])))
     kept = x[::40][x[::40] > 1.3]
-    later = np.lexsort((-kept, np.floor(kept * 3 + 0.1)))
+    later = np.lexsort((-kept, kept > 1.71))
     return np.sum(x[:180:30][order] * np.arange(6)) + np.sum(kept[later] * np.arange(len(kept)))
 
 
