@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import _sparsetools as kernels
 from scipy.sparse.linalg._dsolve import _superlu
 
+from ..errors import BadInput
 from .sparse import at, gssv_pullback, rows_of as rows
 from .table import joint, model, runs_compiled
 
@@ -183,7 +184,9 @@ def of_both(operation: Callable[[Any, Any], Any]) -> Callable[..., Arrays]:
         n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, Cp: Any, Cj: Any, Cx: Any
     ) -> Arrays:
         if not (csr_has_canonical_format(n_row, Ap, Aj) and csr_has_canonical_format(n_row, Bp, Bj)):
-            raise ValueError("compiled code combines sparse matrices in canonical format only: call sum_duplicates()")
+            raise BadInput(
+                "compiled code combines sparse matrices in canonical format only; call their sum_duplicates()"
+            )
         n, m = len(Aj), len(Bj)
         if n + m == 0:
             return Cx, np.zeros_like(Cp), Cj

@@ -85,16 +85,17 @@ def called_on_known(trace: Any, function: Callable[..., Any], args: Any, kwargs:
 
     What it writes into an array becomes a write of the program.
     """
-    args_, kwargs_ = (as_known(trace, x) for x in (args, list(kwargs.values())))
-    if not _is_plain(args_) or not _is_plain(kwargs_):
+    given = [*args, *kwargs.values()]
+    known = as_known(trace, given)
+    if not _is_plain(known):
         return NotImplemented
-    arrays = [(x, y) for x, y in zip(args, args_) if isinstance(x, Array)]
-    states = [(y, _state(y)) for y in args_ if _is_object(y)]
+    arrays = [(x, y) for x, y in zip(given, known) if isinstance(x, Array)]
+    states = [(y, _state(y)) for y in known if _has_parts(y)]
     before = [y.copy() for _, y in arrays]
-    found = function(*args_, **dict(zip(kwargs, kwargs_)))
+    found = function(*known[: len(args)], **dict(zip(kwargs, known[len(args) :])))
     found = next((x for x, y in arrays if found is y), found)
     if any(_state(y) != state for y, state in states):
-        return NotImplemented  # it changes an object
+        return NotImplemented  # it changes an object, a list, or an array in these
     if not isinstance(found, Array) and not _is_plain(found, tuple(y for _, y in arrays) or (np.empty(0),)):
         return NotImplemented
     written = [
@@ -126,9 +127,20 @@ def _is_plain(x: Any, apart: tuple[np.ndarray, ...] = ()) -> bool:
 
 
 def _is_object(x: Any) -> bool:
-    return is_instance(x) and not isinstance(x, (Traced, type, *_PLAIN))
+    """Whether x is an object of NumPy or SciPy, whose compiled functions change only the arrays that they are given."""
+    is_theirs = type(x).__module__.partition(".")[0] in ("numpy", "scipy")
+    return is_theirs and is_instance(x) and not isinstance(x, (Traced, list, dict, set, tuple, *_PLAIN))
 
 
-def _state(x: Any) -> list[Any]:
-    """Return what an object holds: the content of arrays, and the identity of other parts."""
-    return [(k, e.tobytes() if type(e) is np.ndarray else id(e)) for k, e in held_by_instance(x).items()]
+def _has_parts(x: Any) -> bool:
+    return type(x) in (tuple, list) or _is_object(x)
+
+
+def _state(x: Any) -> Any:
+    """Return what an object, a list or a tuple holds: the content of arrays, and the identity of what has no parts."""
+    if type(x) is np.ndarray:
+        return x.tobytes()
+    if not _has_parts(x):
+        return id(x)
+    held = dict(enumerate(x)) if type(x) in (tuple, list) else held_by_instance(x)
+    return [(k, _state(e)) for k, e in held.items()]

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from path_tester import PATHS, check_gradient
 from scipy.sparse import csgraph, linalg
 
+import morula as mo
+
 X = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
 
 
@@ -95,3 +97,13 @@ def test_pattern_that_is_an_argument(path: str) -> None:
     check_gradient(
         path, of_a_pattern, X, np.array([0, 2, 2, 0, 1, 2], np.int32), np.array([0, 2, 3, 6], np.int32), argnums=(0,)
     )
+
+
+def sum_with_duplicates(x: Any) -> Any:
+    twice = sp.csr_matrix((x, np.array([0, 0, 1, 0, 1, 1]), np.array([0, 2, 3, 6])), shape=(3, 3))
+    return np.sum((twice + twice.T.tocsr()).toarray() ** 2)
+
+
+def test_sum_of_matrices_with_duplicates_is_refused() -> None:
+    with pytest.raises(mo.BadInput, match="canonical format only; call their sum_duplicates"):
+        mo.jit(sum_with_duplicates, target="native")(X)
