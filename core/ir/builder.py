@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,11 @@ from .affine import limits
 from .dynamic import Block, Operation, Value
 from .folding import is_folded, is_small
 from .integer_bounds import Bounds
-from .typed import BOOL, INT, INT64, PYTHON_BOOL, STACK, ArrayType, Dim, Spec, in_one_form, part_dimensions
+from .promotion import asked_of, loop_of, result_dtype
+from .typed import BOOL, INT, INT64, PYTHON_BOOL, STACK, ArrayType, Dim, Spec, part_dimensions
 
 _COMPARISONS = frozenset((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal))
 Shape = tuple[int | Dim, ...]
-_PYTHON = {"i": int, "f": float, "c": complex, "b": np.dtype(bool)}
 
 
 class Builder:
@@ -29,7 +28,9 @@ class Builder:
     value.  ``integers`` holds the affine forms and bounds of the integers so far.
     ``check(condition, exception, text, values)`` may handle a run-time check itself; it then returns True.
     ``watch(callee, operands, results)``, if any, is told each call, also one that is folded.
-    ``is_differentiated`` tells rules that the operations they write will be differentiated.
+    ``is_differentiated`` tells rules that the operations they write will be differentiated.  ``fixed`` holds the values that
+    are computed from constants alone, and by which operation; ``parts`` what vectors were joined from, or the number that
+    fills them.
     """
 
     def __init__(self, is_differentiated: bool = False) -> None:
@@ -38,6 +39,8 @@ class Builder:
         self.integers = Bounds()
         self.open: list[tuple[list[Operation], int]] = [([], 0)]
         self.made: dict[Any, tuple[Value, list[Operation]]] = {}
+        self.fixed: dict[Value, Operation] = {}
+        self.parts: dict[Value, Sequence[Value]] = {}
         self.check: Callable[..., bool] = lambda *check: False
         self.watch: Any = None
 
@@ -107,6 +110,14 @@ class Builder:
     def append(self, operation: Operation) -> None:
         self.out.append(operation)
         self.integers.define(operation)
+        if operation.kind == "call" and not operation.may_raise and all(map(self._is_fixed, operation.operands)):
+            types = [r.type for r in operation.results if isinstance(r.type, ArrayType)]
+            lengths = [n.value for t in types for n in t.shape if isinstance(n, Dim)]
+            if len(types) == len(operation.results) and all(map(self._is_fixed, lengths)):
+                self.fixed.update(dict.fromkeys(operation.results, operation))
+
+    def _is_fixed(self, value: Value) -> bool:
+        return value.is_constant or value in self.fixed
 
     def call(self, callee: Any, operands: Sequence[Value], types: Sequence[Any], **constants: Any) -> list[Value]:
         """Append a call with results of the given types; constants are passed by keyword."""
@@ -239,7 +250,7 @@ class Builder:
     def ufunc(self, function: np.ufunc, *operands: Value) -> Any:
         """Append a ufunc, with NumPy's promotion; return its result, or a list of several results."""
         operands_ = [typed_ if typed_.type is not None else self.constant(typed_.constant) for typed_ in operands]
-        dtypes, results = loop_of(function, tuple(_asked(v.type) for v in operands_))
+        dtypes, results = loop_of(function, tuple(asked_of(v.type) for v in operands_))
         weak = all(v.type.weak for v in operands_)
         shape = self.broadcast_shape([v.type.shape for v in operands_])
         if function in _COMPARISONS and dtypes[0].kind in "iu" and dtypes[0] not in (np.int64, np.uint64):
@@ -337,7 +348,10 @@ class Builder:
 
     def full(self, shape: Shape, x: Value) -> Value:
         """Return an array whose elements are all the number x."""
-        return self.call(typed.full, [x], [ArrayType(x.type.dtype, tuple(shape))])[0]
+        made = self.call(typed.full, [x], [ArrayType(x.type.dtype, tuple(shape))])[0]
+        if len(shape) == 1:
+            self.parts[made] = [x]
+        return made
 
     def zeros(self, shape: Shape, dtype: Any) -> Value:
         return self.full(shape, self.constant(0, dtype)) if shape else self.constant(0, dtype)
@@ -383,14 +397,30 @@ class Builder:
         """Join parts of one dtype along a non-negative axis; ``length`` is the sum of their lengths along it."""
         shape = list(parts[0].type.shape)
         shape[axis] = length
-        return self.call(typed.concatenate, parts, [ArrayType(parts[0].type.dtype, tuple(shape))], axis=axis)[0]
+        made = self.call(typed.concatenate, parts, [ArrayType(parts[0].type.dtype, tuple(shape))], axis=axis)[0]
+        if len(shape) == 1 and all(v.type.is_static for v in parts):
+            self.parts[made] = parts
+        return made
 
     # Parts of arrays (``typed.Spec``)
 
     def getitem(self, x: Value, index: Sequence[Value], spec: Spec, lengths: Sequence[int | Dim]) -> Value:
         """Return the indexed part of x; ``lengths`` are the slices', in order, without whole dimensions (``":"``)."""
+        if spec == ("i",) and index[0].is_constant and x in self.parts:
+            return self._element(x, int(index[0].constant))
         shape = part_shape(x.type.shape, [v.type.shape for v in index], spec, lengths)
         return self.call(typed.getitem, [x, *index], [ArrayType(x.type.dtype, shape)], spec=spec)[0]
+
+    def _element(self, x: Value, at: int) -> Value:
+        """Return an element of a vector whose parts are known: later, the number is seen to be that which was put in."""
+        for part in self.parts[x]:
+            if not part.type.shape:
+                return part if part.type == ArrayType(x.type.dtype) else self.cast(part, x.type.dtype)
+            n = part.type.bounds[0]
+            if at < n:
+                return self.getitem(part, [self.constant(at)], ("i",), [])
+            at -= n
+        raise IndexError(at)
 
     def setitem(self, x: Value, index: Sequence[Value], v: Value, spec: Spec) -> Value:
         """Return x with the part replaced by v, which has the part's shape and the dtype of x."""
@@ -448,30 +478,6 @@ def part_shape(shape: Shape, index_shapes: Sequence[Shape], spec: Spec, lengths:
             part[places[i]] = left.pop(0)
     rest = list(advanced)
     return tuple(part[i] if i in part else rest.pop(0) for i in range(len(part) + len(advanced)))
-
-
-def result_dtype(*types: ArrayType) -> np.dtype:
-    """Return the promoted dtype of values of these types (NEP 50)."""
-    if all(t.weak for t in types):
-        return np.result_type(*(t.dtype for t in types))
-    return np.result_type(*(_PYTHON[t.dtype.kind](0) if t.weak and t.dtype.kind != "b" else t.dtype for t in types))
-
-
-@lru_cache(maxsize=4096)
-def loop_of(function: np.ufunc, asked: tuple[Any, ...]) -> tuple[tuple[np.dtype, ...], tuple[np.dtype, ...]]:
-    """Return the dtypes of the operands and results of the ufunc's loop for these operands; weak ones are Python types."""
-    if all(isinstance(a, type) for a in asked):  # Python numbers only: NumPy's default dtypes
-        asked = tuple(np.dtype(a) for a in asked)
-    try:
-        found = function.resolve_dtypes((*asked, *[None] * function.nout))
-    except TypeError as error:
-        raise BadInput(str(error)) from None
-    found = tuple(map(in_one_form, found))
-    return found[: function.nin], found[function.nin :]
-
-
-def _asked(kind: ArrayType) -> Any:
-    return _PYTHON[kind.dtype.kind] if kind.weak else kind.dtype
 
 
 def _is_python_int(x: Value) -> bool:

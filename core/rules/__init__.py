@@ -18,7 +18,7 @@ _LAZY: dict[str, tuple[str, ...]] = {
     "scipy.special": ("special",),
     "scipy.linalg": ("scipy_linear_algebra", "blas_lapack", "scipy_lapack"),
     "scipy.fft": ("scipy_fourier", "scipy_compiled_fourier"),
-    "scipy.sparse": ("sparse",),
+    "scipy.sparse": ("sparse", "sparse_programs"),
     "scipy.optimize": ("scipy_optimize",),
     "scipy.interpolate": ("scipy_interpolate",),
     "scipy.ndimage": ("scipy_ndimage",),

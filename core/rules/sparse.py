@@ -25,6 +25,11 @@ def rows(indptr: Any) -> Any:
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
+def rows_of(indptr: Any, count: Any) -> Any:
+    """The rows of the first ``count`` stored entries: ``rows``, in a form that needs to know only their number."""
+    return np.searchsorted(indptr, np.arange(count), side="right") - 1
+
+
 def at(places: Any, values: Any, count: int) -> Any:
     """Return a vector with ``values`` added at ``places``; repeated places accumulate."""
     total = np.zeros((count, *values.shape[1:]), values.dtype)
@@ -298,7 +303,8 @@ register("csc_matmat", BINARY, "Cx Cp Cj", product_by_columns_pullback)
 
 def places(indices: Any, indptr: Any, by_column: bool) -> tuple[Any, Any]:
     """The row and the column of each stored entry."""
-    return (indices, rows(indptr)) if by_column else (rows(indptr), indices)
+    i = rows_of(indptr, len(indices))
+    return (indices, i) if by_column else (i, indices)
 
 
 def minus_outer(z: Any, x: Any, i: Any, j: Any) -> Any:

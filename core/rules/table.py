@@ -185,8 +185,10 @@ IN_COMPLEX: dict[Any, Function] = {}
 """For functions whose results are real or complex, by the values of real arguments: functions that return them as complex
 arrays, and last whether they are real."""
 
-AT_RUN_TIME: set[Any] = set()
-"""Functions of this room that run compiled code of a library: they are called at run time, and have rules of their own."""
+AT_RUN_TIME: dict[Any, Function | None] = {}
+"""Functions of this room that run compiled code of a library: they are called at run time, and have rules of their own.
+
+Each has a function that returns results of the same types for sample arguments, or None: then samples are passed to itself."""
 
 
 def elementwise(
@@ -255,9 +257,13 @@ def takes_sequences(*functions: Function) -> None:
     SEQUENCES.update(functions)
 
 
-def runs_compiled(*functions: Function) -> None:
-    """Register functions of this room that run compiled code of a library; a compiled program calls them as they are."""
-    AT_RUN_TIME.update(functions)
+def runs_compiled(*functions: Function, sample: Function | None = None) -> None:
+    """Register functions of this room that run compiled code of a library; a compiled program calls them as they are.
+
+    ``sample`` takes their arguments, and returns results of the same types and shapes.  With it, the arrays that they are
+    given may have lengths that are known only when the program runs.
+    """
+    AT_RUN_TIME.update(dict.fromkeys(functions, sample))
 
 
 def real_or_complex(function: Function, in_complex: Function, pullback: Function) -> None:

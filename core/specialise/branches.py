@@ -245,10 +245,12 @@ class Branches(Raising):
 
     def branch(self, condition: Value, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
         """Interpret both branches; each function returns a Jump, None, or an expression's value."""
-        ways = self.ways
+        ways, known = self.ways, self.builder.integers.truth(condition)
         if ways is None or ways.open is not None or self.builder.out is not ways.out:
+            if known is not None:
+                return self.as_python(then if known else other)
             return self.both_ways(condition, then, other)
-        taken = ways.take(condition, self.builder.integers.truth(condition))
+        taken = ways.take(condition, known)
         if taken is not None:
             self.builder.integers.assume(condition, taken)
             return self.as_python(then if taken else other)

@@ -26,6 +26,7 @@ from .as_numbers import with_floats
 from .builtin_functions import SPECIAL, like, python_type
 from .callable_objects import caller_of
 from .choices import distributed, distributed_call, distributed_items, has_choices, holds_choices, with_one_choice
+from .constants import called_on_known
 from .containers import CONTAINERS
 from .contents import opened, read_by
 from .driven import of_library
@@ -50,6 +51,21 @@ from .traced import ALWAYS, BY_RULE, EFFECTS, FUNCTIONS, Array, NeedsConcrete, S
 from .unfit_arguments import OF_TRACES, refuse_arguments, refuse_form
 
 _CREATE = frozenset((np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like))
+_BY_CONTENT = frozenset(
+    (
+        np.nonzero,
+        np.flatnonzero,
+        np.argwhere,
+        np.unique,
+        np.repeat,
+        np.argsort,
+        np.lexsort,
+        np.searchsorted,
+        np.bincount,
+    )
+    + (np.setdiff1d, np.intersect1d, np.union1d, np.setxor1d, np.isin)
+)
+"""Functions that give new arrays of places, or arrays whose lengths depend on the content of their arguments."""
 _SETTLED = {*LIBRARIES, __name__.partition(".")[0]}
 """Packages whose functions are assumed never to be replaced."""
 
@@ -161,6 +177,10 @@ class Calls:
             return found
         if body is None and special is None and (has_traced(args) or has_traced(kwargs)):
             body = surface.find(function)
+        if function in _BY_CONTENT and (has_traced(args) or has_traced(kwargs)):
+            found = called_on_known(self.trace, function, args, kwargs)
+            if found is not NotImplemented:
+                return self.trace.uninterpreted.take_in(found)
         if body is not None and (function in _CREATE or function in EFFECTS or has_traced(args) or has_traced(kwargs)):
             if not self.trace.operators.overloaded(function, args):
                 try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.builder import Builder, Shape, result_dtype
+from ..ir.builder import Builder, Shape
 from ..ir.dynamic import Value
+from ..ir.promotion import result_dtype
 from ..ir.typed import ArrayType, Dim
 
 

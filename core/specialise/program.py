@@ -27,6 +27,7 @@ from .array_subclasses import ArraySubclasses
 from .branches import Branches
 from .called_back import restore
 from .calls import Calls
+from .constants import as_known, known_content
 from .containers import Containers
 from .derived_objects import DerivedObjects
 from .expressions import Expressions
@@ -52,6 +53,7 @@ from .scopes import UNASSIGNED, UNBOUND, Choice, Conflict, Late
 from .slots import Lessons
 from .state import Changes
 from .statements import StatementsOf
+from .surface.memory_order import in_order_of
 from .surface.overflow import too_large
 from .traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .uninterpreted import Uninterpreted
@@ -143,6 +145,7 @@ class Interpreter(Branches):
         self.positions: dict[Value, int] = {}  # the positions of the arguments' leaves, by parameter
         self.called: list[Any] = []
         self.checked = set()
+        self.known = {}
         self.keys: dict[int, Any] = {}  # dict keys and set elements that cache their hash
         self.ways = None
         self.may_fork = False
@@ -215,9 +218,7 @@ class Interpreter(Branches):
     def wrap(self, value: Value) -> Any:
         if value.type.shape:
             return Array(Storage(value))
-        if not value.is_constant:
-            return Scalar(value)
-        return value.constant.item() if value.type.weak else value.constant
+        return Scalar(value) if known_content(self, value) is None else as_known(self, Scalar(value))
 
     def write(self, array: Array, value: Value) -> None:
         storage = array.storage
@@ -231,8 +232,9 @@ class Interpreter(Branches):
         if not isinstance(x, Traced):
             return x
         value = self.value(x)
-        if value.is_constant and not value.type.shape:
-            return value.constant.item()
+        found = known_content(self, value) if not value.type.shape else None
+        if found is not None:
+            return found.item()
         raise NeedsConcrete(value, what)
 
     def is_parameter(self, value: Value) -> bool:
@@ -285,7 +287,7 @@ class Interpreter(Branches):
         return Scalar(self.hidden_parameters[-1])
 
     def constant_array(self, x: np.ndarray) -> Any:
-        return Array(Storage(self.builder.constant(x)))
+        return in_order_of(Array(Storage(self.builder.constant(x))), x)
 
     def warn(self, text: str) -> None:
         if text not in self.warned:

@@ -17,9 +17,9 @@ from ..values.array_classes import is_traced_array
 from ..values.attributes import bound_to
 from ..values.items import items_of
 from .after_run import TIMES, Today, time_after_run
-from .arguments import has_traced
+from .arguments import depends_on_traced, has_traced
 from .clocks import CLOCKS, read
-from .constants import as_known
+from .constants import as_known, called_on_known, is_of_arrays
 from .containers import CONTAINERS, ON_ENTRIES
 from .generators import STATES, Generators, writes
 from .impure import is_impure, refuse_effects
@@ -70,6 +70,10 @@ class Uninterpreted:
             found = self.generators.selected(function, args, kwargs)
             if found is not NotImplemented:
                 return found
+        if is_of_arrays(function) and depends_on_traced((args, kwargs)):
+            found = called_on_known(self.trace, function, args, kwargs)
+            if found is not NotImplemented:
+                return self.take_in(found)
         self.generators.load()
         holders = [x for x in (bound_to(function), *args, *kwargs.values()) if isinstance(x, CONTAINERS)]
         for x in holders[getattr(function, "__name__", "") in ON_ENTRIES :]:

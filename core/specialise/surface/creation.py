@@ -13,7 +13,7 @@ from ...ir.builder import Shape
 from ...ir.dynamic import Value
 from ...ir.typed import ArrayType, Dim
 from ..traced import Array, Scalar, Trace, Traced, traces
-from .arguments import dimension, integer, new_array, refuse, shape_of, static, strong, value
+from .arguments import dimension, integer, new_array, refuse, shape_of, static, strong, total, value
 from .indexing import fitted
 from .view_or_copy import maybe_copied, stands_in_order
 from .views import derived, permuted, read_only, reshape
@@ -79,7 +79,7 @@ def copy(trace: Trace, a: Any, *args: Any, **kwargs: Any) -> Any:
 
 @traces(np.zeros, np.empty)
 def zeros(trace: Trace, shape: Any, dtype: Any = float, order: str = "C", **options: Any) -> Any:
-    return _filled(trace, shape, 0, dtype)
+    return _filled(trace, shape, 0, float if dtype is None else dtype)
 
 
 @traces(np.ones)
@@ -327,7 +327,7 @@ def trace_of(
 def meshgrid(trace: Trace, *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     builder, n = trace.builder, len(xi)
     parts = [strong(builder, value(trace, x)) for x in xi]
-    parts = [reshape(builder, p, (1,)) if not p.type.shape else p for p in parts]
+    parts = [reshape(builder, p, (total(builder, p.type.shape),)) if p.type.ndim != 1 else p for p in parts]
     places = list(range(n))
     if indexing == "xy" and n > 1:
         places[0], places[1] = 1, 0

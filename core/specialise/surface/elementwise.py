@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
-from ...ir.builder import result_dtype
 from ...ir.dynamic import Value
+from ...ir.promotion import result_dtype
 from ...ir.typed import ArrayType
 from ..traced import Array, Storage, Trace, Traced, by_rule, traces
 from .arguments import integer, new_array, refuse, refuse_given, strong, value, weak

@@ -13,6 +13,7 @@ from ...errors import BadInput
 from ...ir.builder import Builder, Shape, part_shape, text_of_shape
 from ...ir.dynamic import Value
 from ...ir.typed import ArrayType, Dim
+from ..constants import known_content
 from ..traced import Array, Scalar, Trace, Traced, traces
 from . import masks
 from .arguments import is_array_like, new_array, refuse, value
@@ -120,9 +121,10 @@ def _item(trace: Trace, x: Any) -> Any:
                 trace.builder.constant(np.atleast_1d(v.constant)) if v.is_constant else reshape(trace.builder, v, (1,))
             )
             return _Mask(_item(trace, new_array(one)), ())
-        if not v.is_constant:
+        known = known_content(trace, v)
+        if known is None:
             return _Mask(masks.index_arrays(trace, v), v.type.shape)
-        return _Mask(map(trace.builder.constant, np.nonzero(v.constant)), v.type.shape)
+        return _Mask(map(trace.builder.constant, np.nonzero(known)), known.shape)
     if v.type.dtype.kind not in "iu":
         raise IndexError(
             "arrays used as indices must be of integer (or boolean) type"

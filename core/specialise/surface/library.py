@@ -24,7 +24,7 @@ from ...ir.matrix_errors import error_in, errors_of, name_of
 from ...ir.traced_text import Text
 from ...ir.typed import ArrayType
 from ...rules import find_rule, linear_algebra as rules
-from ...rules.table import IN_COMPLEX
+from ...rules.table import AT_RUN_TIME, IN_COMPLEX
 from ..choices import note_bounds
 from ..scopes import Choice
 from ..traced import Array, Trace, traces
@@ -39,7 +39,7 @@ _FOURIER = (
     *("irfftn", "fftshift", "ifftshift"),
 )
 _NUMPY = (
-    *("lexsort", "isin", "unravel_index", "ravel_multi_index"),
+    *("isin", "unravel_index", "ravel_multi_index"),
     *("convolve", "correlate", "interp", "i0", "unwrap", "polyfit"),
 )
 _SCIPY = ("scipy.linalg", "scipy.fft", "scipy.special", "scipy.signal", "scipy.ndimage", "scipy.spatial.distance")
@@ -51,7 +51,8 @@ def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str
     """Write a call of the library function into the program."""
     module = getattr(function, "__module__", None) or type(function).__name__
     name = f"{module.split('.')[0]}.{function.__name__}"
-    operands, constants, out = _operands(trace, name, function, args, kwargs)
+    sampled = AT_RUN_TIME.get(function)
+    operands, constants, out = _operands(trace, name, function, args, kwargs, sampled is not None)
     if function.__name__ in _BY_VALUE:
         raise refuse(f"{name}, whose result's shape depends on values,", "compute it outside, or with mo.callback")
     if not any(v.type.dtype.kind == "c" for v in operands):
@@ -59,7 +60,7 @@ def call(trace: Trace, function: Callable[..., Any], args: Any, kwargs: dict[str
             return _real_or_complex(trace, name, function, args, kwargs)
         if function.__name__ in _REAL_OR_COMPLEX:
             raise _unknown_kind(name)
-    sample = _sampled(name, function, operands, constants)
+    sample = _sampled(name, sampled or function, operands, constants)
     if isinstance(sample, tuple) and any(
         x is None for x in sample
     ):  # the call's results would be fewer than the function's
@@ -112,11 +113,12 @@ def _throw_error(trace: Trace, function: Any, operands: list[Value], constants: 
 
 
 def _operands(
-    trace: Trace, name: str, function: Any, args: Any, kwargs: dict[str, Any]
+    trace: Trace, name: str, function: Any, args: Any, kwargs: dict[str, Any], has_any_length: bool
 ) -> tuple[list[Value], dict[str, Any], Any]:
     """Split the arguments into arrays, passed first, compile-time constants, passed by keyword, and the argument ``out``.
 
-    Arguments that the function may overwrite are kept: it is called without ``overwrite_...``.
+    Arguments that the function may overwrite are kept: it is called without ``overwrite_...``.  If an array ``has_any_length``,
+    it may be known only at run time.
     """
     signature = _signature(name, function)
     try:
@@ -138,7 +140,7 @@ def _operands(
                 raise refuse(f"{name} with this value of {k}=", "use mo.callback")
             if isinstance(x, (list, tuple)) and any(isinstance(e, (Array, np.ndarray)) for e in x):
                 raise refuse(f"{name}({k}=) of several arrays", "stack them, or use mo.callback")
-            operands.append(static(value(trace, x), name))
+            operands.append(value(trace, x) if has_any_length else static(value(trace, x), name))
         elif kinds[k] is inspect.Parameter.POSITIONAL_ONLY:
             operands.append(value(trace, x))
         else:
@@ -168,7 +170,7 @@ def _sampled(name: str, function: Any, operands: list[Value], constants: dict[st
     """Return the function's result for samples of these types; cached if the constants are hashable."""
     key: Any = (function, tuple(v.type for v in operands), tuple(sorted(constants.items())))
     try:
-        is_kept = not any(v.is_constant for v in operands)
+        is_kept = not any(v.is_constant or not v.type.is_static for v in operands)
         if is_kept and key in _known:
             return _known[key]
     except TypeError:  # an unhashable constant

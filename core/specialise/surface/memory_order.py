@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from ...ir.dynamic import Value
 from ...values.attributes import bound_to
+from ..constants import known_content
 from ..traced import EFFECTS, Array, Scalar, Storage, Trace, Traced
 from .views import Derived, Part, Strided, View
 
@@ -61,6 +63,15 @@ def in_unknown_order(x: Value) -> Array:
     """Wrap a value as a new array whose memory order is unknown, since several calls may have made it."""
     made = Array(Storage(x))
     made.storage.made_by = Call(None, (), {}, None)
+    return made
+
+
+def in_order_of(made: Array, x: np.ndarray) -> Array:
+    """Note that a new array has the memory order of an array of NumPy."""
+    if not x.flags.c_contiguous:
+        made.storage.made_by = Call(itself, (), {}, None)
+        with suppress(UnknownOrder):
+            made.storage.made_by.axes = axes_of_memory(x)
     return made
 
 
@@ -161,7 +172,7 @@ class _Asked:
 
     def find(self, storage: Storage) -> None:
         """Find the axes of a storage and of all that it depends on; iterative, since a program may be long."""
-        waiting = [storage]
+        waiting, opened = [storage], set[int]()
         joined: list[tuple[Storage, list[Array]]] = []
         while waiting:
             s = waiting[-1]
@@ -176,8 +187,9 @@ class _Asked:
                 needed = _before(self.trace, s) if s.made_by is None or s.made_by.axes is None else []
             missing = [n for n in needed if id(n) not in self.axes]
             if missing:
-                if any(n in waiting for n in missing):
+                if any(id(n) in opened for n in missing):  # it depends on itself
                     raise UnknownOrder
+                opened.add(id(s))
                 waiting += missing
                 continue
             waiting.pop()
@@ -260,11 +272,14 @@ class _Asked:
     def array(self, x: Array) -> np.ndarray:
         storage = x.storage
         axes = self.axes.get(id(storage)) or tuple(range(storage.value.type.ndim))
-        return looked_at(storage, x.view, axes)
+        return looked_at(self.trace, storage, x.view, axes)
 
 
-def looked_at(storage: Storage, view: View | None, axes: tuple[int, ...]) -> np.ndarray:
-    """Return a NumPy array that looks through the view into memory whose axes have this order."""
+def looked_at(trace: Trace, storage: Storage, view: View | None, axes: tuple[int, ...]) -> np.ndarray:
+    """Return a NumPy array that looks through the view into memory whose axes have this order.
+
+    It holds the elements that are known while compiling, else zeros.
+    """
     if isinstance(view, Strided):
         found = view.given.view()
         found.flags.writeable = False
@@ -273,8 +288,12 @@ def looked_at(storage: Storage, view: View | None, axes: tuple[int, ...]) -> np.
         kind = storage.value.type
         if not kind.is_static:
             raise UnknownOrder
-        return np.zeros([kind.shape[i] for i in axes], kind.dtype).transpose(np.argsort(axes))  # type: ignore[arg-type]
-    outer = looked_at(storage, view.outer, axes)  # type: ignore[attr-defined]
+        made = np.zeros([kind.shape[i] for i in axes], kind.dtype).transpose(np.argsort(axes))  # type: ignore[arg-type]
+        known = known_content(trace, storage.value)
+        if known is not None:
+            made[...] = known
+        return made
+    outer = looked_at(trace, storage, view.outer, axes)  # type: ignore[attr-defined]
     if isinstance(view, Derived):
         return view.in_numpy(outer, view.bounds)
     assert isinstance(view, Part)

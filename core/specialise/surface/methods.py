@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import BadInput
 from ...ir.typed import ArrayType
+from ..constants import known_content
 from ..traced import ATTRIBUTES, METHODS, Array, Scalar, Trace, Traced, length
 from .arguments import is_number, number_of, refuse, total, value, weak
 from .dtype_views import as_dtype
@@ -165,6 +166,9 @@ def item(trace: Trace, x: Any, *args: Any) -> Any:
 
 @method
 def tolist(trace: Trace, x: Any) -> Any:
+    known = known_content(trace, trace.value(x))  # type: ignore[arg-type]
+    if known is not None:
+        return known.tolist()
     if not x.type.shape:
         return item(trace, x)
     return [tolist(trace, e) for e in trace.iterate(x)]

@@ -15,6 +15,7 @@ from typing import Any
 
 from ...rules import find_model, find_rule
 from ...rules.table import AT_RUN_TIME, Model
+from ..constants import called_on_known
 from ..traced import Trace
 from .arguments import refuse
 from .library import library_trace
@@ -40,11 +41,20 @@ def _run(model: Model, trace: Trace, *args: Any, **kwargs: Any) -> Any:
     except TypeError:
         raise refuse(f"{model.function.__name__} with these arguments", "use mo.callback") from None
     bound.apply_defaults()
+    found = called_on_known(trace, model.function, args, kwargs)
+    if found is not NotImplemented:
+        return found
     given = bound.arguments
     out = given.get("out") if not model.into else None
     if out is not None:
         given["out"] = None
-    y = trace.call(model.program, *bound.args, **bound.kwargs)
+    if model.function in trace.called:  # its program calls it, for what should be known
+        raise refuse(f"{model.function.__name__} of arrays that are not known while compiling", "use mo.callback")
+    trace.called.append(model.function)
+    try:
+        y = trace.call(model.program, *bound.args, **bound.kwargs)
+    finally:
+        trace.called.pop()
     if out is not None:
         trace.call(operator.setitem, out, ..., y)
         return out

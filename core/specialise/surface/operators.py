@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
-from ...ir.builder import Builder, result_dtype
+from ...ir.builder import Builder
 from ...ir.dynamic import Value
+from ...ir.promotion import result_dtype
 from ...ir.traced_text import Text
 from ..text_methods import operated
 from ..traced import Array, Scalar, Trace, Traced, traces

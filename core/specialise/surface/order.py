@@ -37,6 +37,19 @@ def argsort(trace: Trace, a: Any, axis: Any = -1, kind: Any = None, order: Any =
     return trace.wrap(trace.builder.call(np.argsort, [x], [result], axis=i, **options)[0])
 
 
+@traces(np.lexsort)
+def lexsort(trace: Trace, keys: Any, axis: Any = -1) -> Any:
+    """Sort by each key in turn, the most important last."""
+    keys = [trace.call(np.asarray, key) for key in trace.iterate(keys)]
+    if not keys:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    order: Any = trace.call(np.argsort, keys[0], axis, stable=True)
+    for key in keys[1:]:
+        sorted_key = trace.call(np.take_along_axis, key, order, axis)
+        order = trace.call(np.take_along_axis, order, trace.call(np.argsort, sorted_key, axis, stable=True), axis)
+    return order
+
+
 @traces(np.argpartition)
 def argpartition(trace: Trace, a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
     return argsort(trace, a, axis)

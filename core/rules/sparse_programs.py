@@ -1,0 +1,327 @@
+"""Programs for the compiled kernels of ``scipy.sparse``, which compiled programs contain in their place.
+
+Places of values follow from the sparsity pattern, which may be known only when the program runs.  Other kernels that move
+values are run on the values' positions, while compiling, and so need a pattern that is known then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import _sparsetools as kernels
+from scipy.sparse.linalg._dsolve import _superlu
+
+from ..errors import BadInput
+from .sparse import at, gssv_pullback, rows_of as rows
+from .table import joint, model, runs_compiled
+
+Arrays = tuple[Any, ...]
+
+
+def program(kernel: str, into: tuple[int, ...], body: Callable[..., Any]) -> None:
+    """Register the program of a kernel, if the installed version of SciPy has it."""
+    if hasattr(kernels, kernel):
+        model(getattr(kernels, kernel), body, into=into, updates=True)
+
+
+# Patterns
+
+
+def pointers(i: Any, n: int, dtype: Any) -> Any:
+    """Return where the entries of each of n rows begin, after they are sorted by their rows i, and their number."""
+    if n == 0:
+        return np.zeros(1, dtype)
+    ends = np.cumsum(at(i, np.ones(len(i), dtype), n), dtype=dtype)
+    return np.concatenate([np.zeros(1, dtype), ends[:-1], np.full(1, len(i), dtype)])
+
+
+def grouped(i: Any, j: Any, x: Any, n: int, Bp: Any, Bj: Any) -> Arrays:
+    """Sort entries (i, j) by their rows; return their values, pointers and columns."""
+    order = np.argsort(i, kind="stable")
+    return x[order], pointers(i, n, Bp.dtype), j[order].astype(Bj.dtype)
+
+
+def is_new_row(Ap: Any, count: Any) -> Any:
+    """Whether each stored entry after the first is in another row than the one before it."""
+    i = rows(Ap, count)
+    return i[1:] != i[:-1]
+
+
+def csr_has_sorted_indices(n_row: int, Ap: Any, Aj: Any) -> Any:
+    return np.all(is_new_row(Ap, len(Aj)) | (Aj[1:] >= Aj[:-1]))
+
+
+def csr_has_canonical_format(n_row: int, Ap: Any, Aj: Any) -> Any:
+    return np.all(Ap[1:] >= Ap[:-1]) & np.all(is_new_row(Ap, len(Aj)) | (Aj[1:] > Aj[:-1]))
+
+
+def csr_sum_duplicates(n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any) -> Arrays:
+    """Add neighbours at one place; behind the fewer entries, the arrays keep what they held."""
+    n = len(Aj)
+    if n == 0:
+        return Ax, Ap, Aj
+    is_first = np.concatenate([np.ones(1, bool), is_new_row(Ap, n) | (Aj[1:] != Aj[:-1])])
+    count = np.cumsum(is_first)
+    is_used = np.arange(n) < count[-1]
+    indices = np.copy(Aj)
+    indices[count - 1] = Aj
+    before = np.concatenate([np.zeros(1, Ap.dtype), count.astype(Ap.dtype)])
+    return np.where(is_used, at(count - 1, Ax, n), Ax), before[Ap], indices
+
+
+program("csr_has_sorted_indices", (), csr_has_sorted_indices)
+program("csr_has_canonical_format", (), csr_has_canonical_format)
+program("csr_sum_duplicates", (4, 2, 3), csr_sum_duplicates)
+
+
+# Conversions
+
+
+def coo_tocsr(n_row: int, n_col: int, nnz: int, Ai: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any) -> Arrays:
+    return grouped(Ai, Aj, Ax, n_row, Bp, Bj)
+
+
+def csr_tocsc(n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bi: Any, Bx: Any) -> Arrays:
+    return grouped(Aj, rows(Ap, len(Aj)), Ax, n_col, Bp, Bi)
+
+
+def csc_tocsr(n_row: int, n_col: int, Ap: Any, Ai: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any) -> Arrays:
+    return csr_tocsc(n_col, n_row, Ap, Ai, Ax, Bp, Bj, Bx)
+
+
+def csr_sort_indices(n_row: int, Ap: Any, Aj: Any, Ax: Any) -> Arrays:
+    order = np.lexsort((Aj, rows(Ap, len(Aj))))
+    return Ax[order], Aj[order]
+
+
+program("coo_tocsr", (8, 6, 7), coo_tocsr)
+program("csr_tocsc", (7, 5, 6), csr_tocsc)
+program("csc_tocsr", (7, 5, 6), csc_tocsr)
+program("csr_sort_indices", (3, 2), csr_sort_indices)
+
+
+def on_positions(kernel: str, names: str, writes: str) -> None:
+    """Register a kernel that writes each value of ``Ax`` to at most one place."""
+    order, written = names.split(), writes.split()
+
+    def body(*args: Any) -> Arrays:
+        given = dict(zip(order, args))
+        made = {name: np.copy(given[name]) for name in written}
+        made[written[0]] = np.zeros(np.shape(given[written[0]]))
+        made["Ax"] = np.reshape(np.arange(1.0, 1.0 + np.size(given["Ax"])), np.shape(given["Ax"]))
+        getattr(kernels, kernel)(*[made.get(name, given[name]) for name in order])
+        source = np.ravel(made[written[0]]).astype(np.intp)
+        (q,) = np.nonzero(source)
+        moved = np.zeros(np.size(source), given["Ax"].dtype)
+        moved[q] = np.ravel(given["Ax"])[source[q] - 1]
+        return np.reshape(moved, np.shape(given[written[0]])), *[made[name] for name in written[1:]]
+
+    program(kernel, tuple(map(order.index, written)), body)
+
+
+on_positions("csr_tobsr", "n_row n_col R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
+on_positions("dia_tocsr", "n_row n_col n_diags L offsets Ax order Bx Bj Bp", "Bx Bj Bp")
+on_positions("csr_hstack", "n_blocks n_row n_col Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
+on_positions("bsr_transpose", "n_brow n_bcol R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
+
+
+# Parts
+
+
+def runs(counts: Any, total: Any) -> Arrays:
+    """Return for each of ``total`` places in a row of runs of these lengths: its run, and its place in that."""
+    begins = np.concatenate([np.zeros(1, counts.dtype), np.cumsum(counts, dtype=counts.dtype)])
+    run = rows(begins, total)
+    return run, np.arange(total) - begins[run]
+
+
+def csr_row_index(n_row_idx: int, i: Any, Ap: Any, Aj: Any, Ax: Any, Bj: Any, Bx: Any) -> Arrays:
+    run, place = runs(Ap[i + 1] - Ap[i], len(Bj))
+    source = Ap[i][run] + place
+    return Ax[source], Aj[source]
+
+
+def csr_row_slice(start: int, stop: int, step: int, Ap: Any, Aj: Any, Ax: Any, Bj: Any, Bx: Any) -> Arrays:
+    return csr_row_index(0, np.arange(start, stop, step), Ap, Aj, Ax, Bj, Bx)
+
+
+def csr_column_index1(
+    n_idx: int, idx: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, col_offsets: Any, Bp: Any
+) -> Arrays:
+    counts = at(idx, np.ones(len(idx), col_offsets.dtype), n_col)
+    before = np.concatenate([np.zeros(1, Bp.dtype), np.cumsum(counts[Aj], dtype=Bp.dtype)])
+    return np.cumsum(col_offsets + counts, dtype=col_offsets.dtype), before[Ap]
+
+
+def csr_column_index2(order: Any, offsets: Any, nnz: int, Aj: Any, Ax: Any, Bj: Any, Bx: Any) -> Arrays:
+    begins = np.concatenate([np.zeros(1, offsets.dtype), offsets])
+    run, place = runs((begins[1:] - begins[:-1])[Aj], len(Bj))
+    return Ax[run], order[begins[Aj[run]] + place].astype(Bj.dtype)
+
+
+def get_csr_submatrix(n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, i0: int, i1: int, j0: int, j1: int) -> Arrays:
+    i = rows(Ap, len(Aj))
+    is_in = (i >= i0) & (i < i1) & (Aj >= j0) & (Aj < j1)
+    return pointers(i[is_in] - i0, i1 - i0, Ap.dtype), (Aj[is_in] - j0).astype(Aj.dtype), Ax[is_in]
+
+
+program("csr_row_index", (6, 5), csr_row_index)
+program("csr_row_slice", (7, 6), csr_row_slice)
+program("csr_column_index1", (6, 7), csr_column_index1)
+program("csr_column_index2", (6, 5), csr_column_index2)
+program("get_csr_submatrix", (), get_csr_submatrix)
+
+
+# Two matrices
+
+
+def of_both(operation: Callable[[Any, Any], Any]) -> Callable[..., Arrays]:
+    """Return what a kernel does that combines two matrices entry by entry, and drops zeros."""
+
+    def body(
+        n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, Cp: Any, Cj: Any, Cx: Any
+    ) -> Arrays:
+        if not (csr_has_canonical_format(n_row, Ap, Aj) and csr_has_canonical_format(n_row, Bp, Bj)):
+            raise BadInput(
+                "compiled code combines sparse matrices in canonical format only; call their sum_duplicates()"
+            )
+        n, m = len(Aj), len(Bj)
+        if n + m == 0:
+            return Cx, np.zeros_like(Cp), Cj
+        i, j = np.concatenate([rows(Ap, n), rows(Bp, m)]), np.concatenate([Aj, Bj])
+        order = np.lexsort((j, i))
+        i, j = i[order], j[order]
+        is_first = np.concatenate([np.ones(1, bool), (i[1:] != i[:-1]) | (j[1:] != j[:-1])])
+        entry = np.cumsum(is_first) - 1
+        a = at(entry, np.concatenate([Ax, np.zeros(m, Ax.dtype)])[order], n + m)
+        b = at(entry, np.concatenate([np.zeros(n, Bx.dtype), Bx])[order], n + m)
+        found = operation(a, b).astype(Cx.dtype)
+        is_kept = is_first & (found[entry] != 0)
+        slot = np.where(is_kept, np.cumsum(is_kept) - 1, n + m)
+        values, columns = np.zeros(n + m + 1, Cx.dtype), np.zeros(n + m + 1, Cj.dtype)
+        values[slot], columns[slot] = found[entry], j.astype(Cj.dtype)
+        counts = np.cumsum(at(i, is_kept.astype(Cp.dtype), n_row), dtype=Cp.dtype)
+        return values[: n + m], np.concatenate([np.zeros(1, Cp.dtype), counts]), columns[: n + m]
+
+    return body
+
+
+for _name, _operation in (("plus", np.add), ("minus", np.subtract), ("elmul", np.multiply)):
+    program(f"csr_{_name}_csr", (10, 8, 9), of_both(_operation))
+
+
+# Dense arrays
+
+
+def added(Bx: Any, places: Any, x: Any) -> Any:
+    """Return Bx with values added at places of its flat form."""
+    return Bx + np.reshape(at(places, x, np.size(Bx)), np.shape(Bx))
+
+
+def csr_todense(n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bx: Any) -> Any:
+    return added(Bx, rows(Ap, len(Aj)) * n_col + Aj, Ax)
+
+
+def coo_todense(n_row: int, n_col: int, nnz: int, Ai: Any, Aj: Any, Ax: Any, Bx: Any, fortran: int) -> Any:
+    i, j = Ai.astype(np.intp), Aj.astype(np.intp)
+    return added(Bx, i + n_row * j if fortran else i * n_col + j, Ax)
+
+
+def coo_todense_nd(strides: Any, nnz: int, n_dim: int, coords: Any, Ax: Any, Bx: Any, fortran: int) -> Any:
+    return added(Bx, strides @ np.reshape(coords, (n_dim, nnz)).astype(np.intp), Ax)
+
+
+def csr_diagonal(k: int, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Yx: Any) -> Any:
+    i = rows(Ap, len(Aj))
+    place = i + min(k, 0)
+    is_on = (Aj == i + k) & (place < len(Yx))
+    return at(np.where(is_on, place, 0), np.where(is_on, Ax, 0), len(Yx))
+
+
+program("csr_todense", (5,), csr_todense)
+program("coo_todense", (6,), coo_todense)
+program("coo_todense_nd", (5,), coo_todense_nd)
+program("csr_diagonal", (6,), csr_diagonal)
+
+
+# Products
+
+
+def csr_matvec(n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Xx: Any, Yx: Any) -> Any:
+    return Yx + at(rows(Ap, len(Aj)), Ax * Xx[Aj], n_row)
+
+
+def csc_matvec(n_row: int, n_col: int, Ap: Any, Ai: Any, Ax: Any, Xx: Any, Yx: Any) -> Any:
+    return Yx + at(Ai, Ax * Xx[rows(Ap, len(Ai))], n_row)
+
+
+def coo_matvec(nnz: int, Ai: Any, Aj: Any, Ax: Any, Xx: Any, Yx: Any) -> Any:
+    return Yx + at(Ai, Ax * Xx[Aj], len(Yx))
+
+
+def of_columns(of_vector: Callable[..., Any], at_count: int) -> Callable[..., Any]:
+    """Return the product with several vectors, whose number stands at a position; both are given flat."""
+
+    def product(*args: Any) -> Any:
+        *given, Xx, Yx = args
+        count = given.pop(at_count)
+        x, y = np.reshape(Xx, (-1, count)), np.reshape(Yx, (-1, count))
+        found = [of_vector(*given, x[:, k], y[:, k]) for k in range(count)]
+        return np.reshape(np.stack(found, axis=1), np.shape(Yx))
+
+    return product
+
+
+program("csr_matvec", (6,), csr_matvec)
+program("csc_matvec", (6,), csc_matvec)
+program("coo_matvec", (5,), coo_matvec)
+program("csr_matvecs", (7,), of_columns(csr_matvec, 2))
+program("csc_matvecs", (7,), of_columns(csc_matvec, 2))
+program("coo_matmat_dense", (6,), of_columns(coo_matvec, 1))
+
+
+def csr_scale_rows(n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Xx: Any) -> Any:
+    return Ax * Xx[rows(Ap, len(Aj))]
+
+
+def csr_scale_columns(n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Xx: Any) -> Any:
+    return Ax * Xx[Aj]
+
+
+program("csr_scale_rows", (4,), csr_scale_rows)
+program("csr_scale_columns", (4,), csr_scale_columns)
+
+
+# Equations
+
+
+def solution(
+    n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: tuple[Any, ...]
+) -> tuple[Any, int]:
+    """Solve by ``gssv``, with options that are pairs of a name and a value."""
+    return _superlu.gssv(n, nnz, data, indices, indptr, b, by_column, options=dict(options))
+
+
+def solution_pullback(
+    dy: Any, y: Any, n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: Any
+) -> tuple[Any, ...]:
+    return gssv_pullback(dy, y, n, nnz, data, indices, indptr, b, by_column, dict(options))
+
+
+def gssv(
+    n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: Any = None
+) -> tuple[Any, int]:
+    return solution(n, nnz, data, indices, indptr, b, by_column, tuple((options or {}).items()))
+
+
+joint(solution, solution_pullback)
+
+
+def like_a_solution(n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, **more: Any) -> tuple[Any, int]:
+    return np.zeros(b.shape, np.result_type(data, b)), 0
+
+
+runs_compiled(solution, sample=like_a_solution)
+model(_superlu.gssv, gssv)
