@@ -13,7 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 CODE = r"```.*?```|`[^`\n]+`"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-FOLDERS = ("core", "ode", "linalg", "optim", "physics", "ml", "tests", "examples", "paper", "benchmarks", "docs", "src")
+FOLDERS = ("core", "ode", "linalg", "optim", "physics", "ml", "symbolic")
+FOLDERS += ("tests", "examples", "paper", "benchmarks", "docs", "src")
 FILES = {p.relative_to(ROOT).as_posix() for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.is_file()}
 
 POW = """\

@@ -10,8 +10,8 @@
 >>> mo.gradient(pow, 5, 3)
 (75, 0)
 
-The functions here are those of `morula.core`; the packages `ode`, `linalg`, `optim`, `physics` and `ml` are ordinary
-Python written on them, and `testing` holds what a user's own tests need.  Everything is loaded when it is first used,
+The functions here are those of `morula.core`; the packages `ode`, `linalg`, `optim`, `physics`, `ml` and `symbolic` are
+ordinary Python written on them, and `testing` holds what a user's own tests need.  Everything is loaded when it is first used,
 so that importing morula costs next to nothing.
 """
 
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import core, linalg, ml, ode, optim, physics, testing
+    from . import core, linalg, ml, ode, optim, physics, symbolic, testing
     from .core import debug, random, tree
     from .core.api import (
         adjoint,
@@ -81,6 +81,7 @@ __all__ = [
     "random",
     "show",
     "stop_gradient",
+    "symbolic",
     "tangent",
     "testing",
     "tree",
@@ -88,7 +89,7 @@ __all__ = [
     "vjp",
 ]
 
-_PACKAGES = frozenset({"core", "linalg", "ml", "ode", "optim", "physics", "testing"})
+_PACKAGES = frozenset({"core", "linalg", "ml", "ode", "optim", "physics", "symbolic", "testing"})
 _ERRORS = frozenset({"BadInput", "MorulaError", "NoDerivative"})
 
 
