@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     )
     from .core.callbacks import callback
     from .core.compilation.just_in_time import jit
-    from .core.errors import BadInput, MorulaError, NoDerivative
+    from .core.debug.non_finite import debug_nans
+    from .core.errors import BadInput, MorulaError, NoDerivative, NonFinite
     from .core.forward import jvp, linearize
     from .core.implicit import constant, implicit
     from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
@@ -51,6 +52,7 @@ __all__ = [
     "BadInput",
     "MorulaError",
     "NoDerivative",
+    "NonFinite",
     "__version__",
     "adjoint",
     "callback",
@@ -58,6 +60,7 @@ __all__ = [
     "constant",
     "core",
     "debug",
+    "debug_nans",
     "forwarddiff",
     "grad",
     "gradient",
@@ -90,7 +93,7 @@ __all__ = [
 ]
 
 _PACKAGES = frozenset({"core", "linalg", "ml", "ode", "optim", "physics", "symbolic", "testing"})
-_ERRORS = frozenset({"BadInput", "MorulaError", "NoDerivative"})
+_ERRORS = frozenset({"BadInput", "MorulaError", "NoDerivative", "NonFinite"})
 
 
 def __getattr__(name: str) -> Any:

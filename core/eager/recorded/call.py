@@ -242,7 +242,7 @@ def _is_static(kind: type, name: str) -> bool:
 
 
 def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if is_structured(function):
+    if tape.observer is None and is_structured(function):
         y = call_compiled_form(tape, function, args, kwargs, _call_python)
         if y is not NOT_COMPILED:
             return y

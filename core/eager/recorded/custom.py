@@ -26,7 +26,7 @@ from ..structured.functions import forget
 from . import known
 from .snapshots import as_it_is
 from .structure import same_number
-from .tape import Cotangents, Record, Tape
+from .tape import Cotangents, Record, Tape, is_alone
 
 Function = Callable[..., Any]
 
@@ -120,7 +120,7 @@ def _adjoint_back(table: Cotangents, record: Record) -> None:
     dy = table.take(y)
     if dy is None:
         return
-    if table.is_strong and table.parent is None and is_zero(dy):
+    if table.is_strong and is_alone(table.parent) and is_zero(dy):
         return
     with nullcontext() if table.is_strong else warning_as(state):  # a repeated sweep does not warn again
         cotangents = one_for_each(f, table.run(back, dy), args)
