@@ -110,6 +110,7 @@ if TYPE_CHECKING:
     from . import debug, random
     from .callbacks import callback
     from .compilation.just_in_time import jit
+    from .debug.audits import audit
     from .debug.non_finite import debug_nans
     from .values import tree
 
@@ -119,6 +120,7 @@ __all__ = [
     "NoDerivative",
     "NonFinite",
     "adjoint",
+    "audit",
     "callback",
     "checkpoint",
     "constant",
@@ -149,6 +151,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "audit": "debug.audits",
     "callback": "callbacks",
     "debug": "debug",
     "debug_nans": "debug.non_finite",

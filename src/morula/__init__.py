@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from .core.callbacks import callback
     from .core.compilation.just_in_time import jit
+    from .core.debug.audits import audit
     from .core.debug.non_finite import debug_nans
     from .core.errors import BadInput, MorulaError, NoDerivative, NonFinite
     from .core.forward import jvp, linearize
@@ -55,6 +56,7 @@ __all__ = [
     "NonFinite",
     "__version__",
     "adjoint",
+    "audit",
     "callback",
     "checkpoint",
     "constant",

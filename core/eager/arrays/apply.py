@@ -43,6 +43,8 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
         args, kwargs = rule.positional(args, kwargs)
     kind = type(y)
     if rule.is_zero and not (kind is np.ndarray and y.dtype.kind == "O" and is_by_entries(rule)):
+        if tape.observer is not None:
+            tape.observer.rounded(tape, rule.function, args, y)
         return y
     if kind is np.ndarray or isinstance(y, np.ndarray):
         if y.dtype.kind == "O":

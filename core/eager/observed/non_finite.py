@@ -20,7 +20,7 @@ class Origin:
     """Where an Inf or NaN appeared."""
 
     what: str
-    place: Place | str
+    place: Place
     is_backward: bool
     is_given: bool = False  # whether it was an operand already: a constant, or a part of an argument
     name: str = ""  # of the function
@@ -113,7 +113,7 @@ def non_finite(name: str, origins: list[Origin]) -> NonFinite:
         return NonFinite(f"a result holds {name}, as an argument or a constant does, from which it was not computed")
     more = "".join(f"\n  another one: {text}" for text in shown[1:4])
     error = NonFinite(f"a result holds {name}; {shown[0]}{more}")
-    error.place = origins[0].place if isinstance(origins[0].place, str) else tuple(origins[0].place[:2])
+    error.place = origins[0].place.file, origins[0].place.line
     return error
 
 

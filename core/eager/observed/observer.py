@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...rules.table import Rule
 from ...source.definitions import is_of_library, program_frame
 from ..recorded import known
 from ..recorded.tape import OBSERVED, Record, Tape
@@ -49,6 +50,7 @@ class Observer:
 
     def __init__(self) -> None:
         self.pulled: Place | None = None  # the line of the record that the backward sweep is at
+        self.record: Record | None = None  # that record
         self.tape = Tape()
         self.tape.observer = self
         self.tape.is_between = True
@@ -59,6 +61,18 @@ class Observer:
 
     def ended(self, results: Any) -> None:
         """Look at what a run or a backward sweep returns."""
+
+    def compared(self, tape: Tape, name: str, a: Any, b: Any) -> None:
+        """See a comparison."""
+
+    def asked(self, tape: Tape, x: Any) -> None:
+        """See a test of a value's truth."""
+
+    def rounded(self, tape: Tape, function: Any, args: Any, y: Any) -> None:
+        """See a call of a function whose derivative is zero."""
+
+    def told(self, tape: Tape, kind: str, name: str, values: Any) -> None:
+        """See values that are made text or bytes, or sorted."""
 
     def place(self) -> Place:
         return place_now() if self.pulled is None else self.pulled
@@ -130,13 +144,24 @@ class Lines(list[Record]):
         del self.places[part]
 
     def __reversed__(self) -> Iterator[Record]:
-        before = self.observer.pulled
+        observer = self.observer
+        before = observer.pulled, observer.record
         try:
             for i in range(len(self) - 1, -1, -1):
-                self.observer.pulled = self.places[i]
+                observer.pulled, observer.record = self.places[i], self[i]
                 yield self[i]
         finally:
-            self.observer.pulled = before
+            observer.pulled, observer.record = before
+
+
+def rule_of(record: Record) -> tuple[Rule, Any, tuple[Any, ...], dict[str, Any]] | None:
+    """Return the rule, result and operands of a call of a function that has a rule; None for other records."""
+    if len(record) < 4 or not isinstance(record[2], Rule):
+        return None
+    _, y, rule, *rest = record
+    if isinstance(rest[0], tuple):
+        return rule, y, rest[0], rest[1] if len(rest) > 1 and isinstance(rest[1], dict) else {}
+    return rule, y, tuple(rest), {}
 
 
 def values_in(x: Any, depth: int = 4) -> Iterator[Any]:

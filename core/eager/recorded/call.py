@@ -136,7 +136,10 @@ def _of_zero(rule: Any) -> Handler:
         for x in args:
             if type(x) not in REAL:
                 return call_rule(tape, rule, args, kwargs)
-        return rule.function(*args)
+        y = rule.function(*args)
+        if tape.observer is not None:
+            tape.observer.rounded(tape, rule.function, args, y)
+        return y
 
     return call_zero
 
