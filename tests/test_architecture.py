@@ -17,7 +17,7 @@ import pytest
 import morula as mo
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("ode", "linalg", "optim", "physics", "ml", "symbolic")
+PACKAGES = ("ode", "linalg", "optim", "physics", "ml", "symbolic", "foreign")
 LIBRARY = ("core", *PACKAGES)
 SOURCES = sorted(path for folder in LIBRARY for path in (ROOT / folder).rglob("*.py"))
 FUNCTIONS = sorted(
@@ -85,17 +85,18 @@ def test_packages_import_core_by_its_public_names_only(path):
 
 
 @pytest.mark.parametrize(
-    "library, home",
+    "library, homes",
     [
-        ("jax", "core/emit/xla/"),
+        ("jax", ("core/emit/xla/", "foreign/jax_functions.py")),
         ("llvmlite", "core/emit/native/"),
         ("cupy", "core/emit/cuda.py"),
         ("sympy", "symbolic/"),
+        ("torch", "foreign/torch_functions.py"),
     ],
 )
-def test_each_optional_library_is_imported_in_one_place(library, home):
+def test_each_optional_library_is_imported_where_it_belongs(library, homes):
     importers = {relative(path) for path in SOURCES if any(inside(module, library) for module, _, _ in imports(path))}
-    assert all(path.startswith(home) for path in importers)
+    assert all(path.startswith(homes) for path in importers)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
@@ -110,6 +111,7 @@ def test_a_file_imports_what_morula_installs_and_optional_libraries_alone(path):
         "llvmlite",
         "cupy",
         "sympy",
+        "torch",
         *sys.stdlib_module_names,
     }
     strangers = [

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import debug  # noqa: F401  what ``print`` does on traced values
+from .. import callbacks, debug  # noqa: F401  what ``callback`` and ``print`` do on traced values
 from ..eager.recorded.tape import NotANumber, around
 from ..errors import BadInput
 from ..exclusion import one_at_a_time

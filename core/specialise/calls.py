@@ -17,7 +17,7 @@ from ..errors import BadInput, MorulaError
 from ..faults import kind_of
 from ..ir.traced_text import Text
 from ..rules.connected import connected
-from ..rules.registry import ADJOINTS, TANGENTS
+from ..rules.registry import ADJOINTS, TANGENTS, has_hash, key_of
 from ..source.definitions import NoSource, describe
 from . import surface
 from .arguments import depends_on_traced, has_traced
@@ -119,7 +119,9 @@ class Calls:
         if self.trace.may_choose and not _takes_choices(function) and has_choices((function, *args, *kwargs.values())):
             return distributed_call(self.trace, function, args, kwargs)
         hashed = type(function).__hash__
-        if hashed is None or type(hashed) is types.FunctionType:  # an object, in no table
+        if hashed is None or type(hashed) is types.FunctionType or not has_hash(function):  # in no table but two
+            if key_of(function) in ADJOINTS or key_of(function) in TANGENTS:
+                return self.with_derivative(function, args, kwargs)
             method = type(function).__call__
             if isinstance(method, types.FunctionType):
                 return self.call(method, function, *args, **kwargs)
@@ -240,6 +242,17 @@ class Calls:
             if not is_library or depends_on_traced((function, args, kwargs)):
                 return self.call(method, function, *args, **kwargs)
         return self.trace.uninterpreted.call_real(function, args, kwargs)
+
+    def with_derivative(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Call a function of ``ctypes`` that was given a derivative: so it only computes, and the program may call it."""
+        if self.trace.level and key_of(function) in TANGENTS:
+            return connected.call_with_custom_tangent(self.trace, function, args, kwargs)
+        if self.trace.level:
+            return connected.call_with_adjoint(self.trace, function, args, kwargs)
+        like = result_of(function)
+        if like is None or kwargs or not has_traced(args):
+            return self.trace.uninterpreted.call_real(function, args, kwargs)
+        return connected.call_python(self.trace, function, like, *args)
 
     def method_of_string(self, name: str, x: Any, args: Any, kwargs: Any) -> Any:
         """Call ``str.name`` of a string or a text, whatever methods its own class has."""
@@ -418,6 +431,14 @@ class Calls:
 
 def _has_loop(code: types.CodeType) -> bool:
     return any(i.opname == "FOR_ITER" or "JUMP_BACKWARD" in i.opname for i in dis.get_instructions(code))
+
+
+def result_of(function: Any) -> Any:
+    """Return a number of the type that a function of ``ctypes`` returns; None if it is not known, or no function of numbers."""
+    simple = {"d": 0.0, "f": 0.0, "g": 0.0, "?": False, **dict.fromkeys("bhilqBHILQ", 0)}
+    types = [getattr(t, "_type_", None) for t in (function.restype, *(function.argtypes or ()))]  # what is declared
+    is_of_numbers = function.argtypes is not None and all(type(t) is str and t in simple for t in types)
+    return simple[types[0]] if is_of_numbers else None
 
 
 def _takes_choices(function: Any) -> bool:

@@ -17,7 +17,7 @@ from ...exclusion import undo
 from ...recursion import DeepRecursion, is_raised
 from ...rules import find_model, find_rule
 from ...rules.connected import connected
-from ...rules.registry import ADJOINTS, CALLERS, HANDLERS, Handler
+from ...rules.registry import ADJOINTS, CALLERS, HANDLERS, Handler, key_of
 from ...source.definitions import InIntegers, NoSource
 from ...values.numbers import NUMBERS, REAL, Int, is_exact, is_of_exact, referent
 from ...values.reachable import is_foreign
@@ -154,7 +154,9 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     try:
         handler = HANDLERS.get(function)
     except TypeError:  # an unhashable callable object
-        return _call_object(tape, function, args, kwargs)
+        handler = HANDLERS.get(key_of(function))
+        if handler is None:
+            return _call_object(tape, function, args, kwargs)
     if handler is not None:
         return handler(tape, *args, **kwargs)
     if isinstance(function, type):
