@@ -37,12 +37,13 @@ def torch(module: Any) -> Foreign:
     if not callable(module):
         raise BadInput(f"foreign.torch: expected a torch.nn.Module or a function of tensors, not {module!r}")
     is_module = isinstance(module, library.nn.Module)
-    parameters = {k: to_numpy(p) for k, p in module.named_parameters()} if is_module else None
+    layers: Any = module
+    parameters = {k: to_numpy(p) for k, p in layers.named_parameters()} if is_module else None
 
     def of_module(given: Any, *args: Any) -> Any:
-        before = [b._version for b in module.buffers()]
+        before = [b._version for b in layers.buffers()]
         y = library.func.functional_call(module, given, args)
-        if before != [b._version for b in module.buffers()]:
+        if before != [b._version for b in layers.buffers()]:
             raise BadInput(
                 f"foreign.torch: {name} changes its buffers when it is called, as BatchNorm does while it is trained, and it is "
                 "called again for each derivative; call module.eval() first"

@@ -48,7 +48,8 @@ def function(expr: Any, args: Any, name: str = "expression") -> Callable[..., An
     1.0
     """
     sp = required_sympy()
-    parameters = [args] if isinstance(args, sp.Basic) and not isinstance(args, sp.Tuple) else list(args)
+    is_one = isinstance(args, (sp.Basic, sp.MatrixBase, sp.NDimArray)) and not isinstance(args, sp.Tuple)
+    parameters = [args] if is_one else list(args)
     if not str(name).isidentifier() or keyword.iskeyword(name):
         raise BadInput(f"symbolic.function: name must be a Python identifier, not {name!r}")
     text = _Source(sp, name, expr, parameters).text

@@ -42,6 +42,7 @@ CASES = {
     "matrix symbols": (2 * A * B + B, (A, B), [(np.array([[1.0, 2.0], [3.0, 5.0]]), W)]),
     "entries of a list": (x * y + z, [[x, y], z], [([1.0, 2.0], 3.0), (np.array([1.0, 2.0]), V)]),
     "entries of a matrix": (x * y**2, [sp.Matrix([[x, y]])], [(np.array([[1.0, 2.0]]),)]),
+    "a matrix as the only argument": (x * y**2, sp.Matrix([[x, y]]), [(np.array([[1.0, 2.0]]),)]),
     "an indexed base": (sp.Sum(q[k] * x**k, (k, 0, 2)), (q, x), [(V, 0.5)]),
     "an argument that is not used": (x**2, (x, y), [(0.3, 0.5), (V, W)]),
     "names that are no identifiers": (sp.Symbol("lambda") * sp.Symbol(r"\x_{1}") ** 2, sp.symbols(r"lambda \x_{1}"), [(0.3, 2.0)]),

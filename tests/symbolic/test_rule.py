@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
+
 import numpy as np
 import pytest
 from scipy import special
@@ -56,6 +59,14 @@ def test_forward_mode(path):
 def test_a_partial_derivative_that_is_not_known_is_nan_and_does_no_harm_to_others():
     assert np.isclose(mo.grad(power)(2.0, 3.0), 12.0)
     assert np.isnan(mo.grad(power, 1)(2.0, 3.0))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_function_of_ctypes(path):
+    erf = ctypes.CDLL(ctypes.util.find_library("m")).erf
+    erf.argtypes, erf.restype = [ctypes.c_double], ctypes.c_double
+    assert mo.symbolic.rule(erf, sp.erf(x), x) is erf
+    check_gradient(path, lambda a: erf(2 * a) * a, 0.3)
 
 
 def test_zero_is_zero():

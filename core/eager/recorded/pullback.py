@@ -230,9 +230,11 @@ def record_run(
     without numbers get the gradient None.
     A ``lasting`` pullback stays valid when the caller writes into an argument before calling it.
     """
-    parent, is_outermost = around(parent), parent is None
-    is_observed = parent is not None and parent.observer is not None
-    if type(f) is FunctionType and not kwargs and is_structured(f) and f not in HANDLERS and not is_observed:
+    is_outermost = parent is None
+    if is_outermost and OBSERVED:
+        parent = around(None)
+    observer: Any = None if parent is None else parent.observer
+    if type(f) is FunctionType and not kwargs and is_structured(f) and f not in HANDLERS and observer is None:
         compiled = _record_compiled(parent, f, args, argnums, lasting)
         if compiled is not None:
             return compiled
@@ -241,8 +243,8 @@ def record_run(
     y, back = _record_on_tape(f, args, kwargs, range(len(args)) if argnums is None else argnums, parent)
     if lasting:
         back.held = Held(parent, exposed(back.tape, back.arguments.references))
-    if is_observed and is_outermost:
-        parent.observer.ended(y)
+    if is_outermost and observer is not None:
+        observer.ended(y)
     return y, back
 
 
