@@ -230,6 +230,18 @@ def test_an_adjoint_and_a_compiled_function_inside():
     assert caught.value.place == line_of(infinite_slope)
 
 
+def test_a_function_that_is_compiled_in_parts():
+    def parts(x):
+        words = sorted(f"{float(v)}" for v in x)
+        return infinite_slope(x - x[0]) / np.sum(x - x) + len(words[0])  # here
+
+    f = mo.jit(parts, partial=True)
+    for call in (f, mo.grad(f)):
+        with pytest.raises(mo.NonFinite) as caught, mo.debug_nans():
+            call(np.array([1.0, 2.0]))
+        assert caught.value.place == line_of(parts)
+
+
 def test_other_threads_are_not_checked():
     found = []
     with mo.debug_nans():
