@@ -90,12 +90,12 @@ class _Source:
     """The text of one function."""
 
     def __init__(self, sp: Any, name: str, expr: Any, parameters: list[Any]) -> None:
-        from .printing import Printer
+        from .printing import CALLED, Printer
 
         self.sp = sp
         self.printer = Printer()
         self.expr = _sympified(sp, expr)
-        self.names: set[str] = {*_MODULES, "arranged", "broadcast", "range", name}
+        self.names: set[str] = {*_MODULES, *CALLED, name}
         self.renamed: dict[Any, Any] = {}
         self.lines: list[str] = []
         heads = [self.parameter(p) for p in parameters]

@@ -5,6 +5,7 @@ What that prints for single numbers or in a form that does not broadcast is prin
 
 from __future__ import annotations
 
+import ast
 from functools import reduce
 from typing import Any
 
@@ -22,11 +23,17 @@ _OF_SCIPY = {
     "erfi": "erfi",
     "erfinv": "erfinv",
     "expint": "expn",
+    "hankel1": "hankel1",
+    "hankel2": "hankel2",
     "jn": "spherical_jn",
     "yn": "spherical_yn",
     "zeta": "zeta",
 }
 """Functions that SymPy's printer does not know, by their names in ``scipy.special``."""
+
+
+CALLED = {"abs", "arranged", "broadcast", "range", "slice"}
+"""Functions that printed code calls by their bare names."""
 
 
 class Printer(SciPyPrinter):
@@ -37,12 +44,20 @@ class Printer(SciPyPrinter):
 
     def source(self, expr: Any) -> str:
         try:
-            return str(self.doprint(expr))
-        except (PrintMethodNotImplementedError, NotImplementedError, ValueError, AttributeError) as error:
+            text = str(self.doprint(expr))
+            self.check_names(text, expr)
+            return text
+        except (PrintMethodNotImplementedError, NotImplementedError, ValueError, AttributeError, KeyError) as error:
             raise BadInput(
                 f"symbolic: {expr} has no form in NumPy and SciPy ({str(error).partition('Set the')[0].strip()}); evaluate it "
                 "with .doit() or .rewrite(...), or substitute functions that SciPy has"
             ) from None
+
+    def check_names(self, text: str, expr: Any) -> None:
+        """Raise if the text calls what SymPy prints by its own name, because it has no other for it."""
+        for node in ast.walk(ast.parse(text, mode="eval")):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in CALLED:
+                raise NotImplementedError(f"Unsupported: {node.func.id}")
 
     def fold(self, name: str, args: Any) -> str:
         """Print nested calls of a function of two operands."""
@@ -82,9 +97,25 @@ class Printer(SciPyPrinter):
         text = f"scipy.special.lambertw({', '.join(map(self._print, expr.args))})"
         return f"numpy.real({text})" if expr.is_extended_real else text
 
+    def loops(self, expr: Any) -> str:
+        if any(not bound.is_finite for _, *bounds in expr.limits for bound in bounds if bound.is_number):
+            raise NotImplementedError("Unsupported: an infinite sum or product")
+        return " ".join(f"for {i} in range({self._print(a)}, {self._print(b)} + 1)" for i, a, b in expr.limits[::-1])
+
+    def _print_Sum(self, expr: Any) -> str:
+        return f"builtins.sum({self._print(expr.function)} {self.loops(expr)})"
+
     def _print_Product(self, expr: Any) -> str:
-        loops = " ".join(f"for {i} in range({self._print(a)}, {self._print(b)} + 1)" for i, a, b in expr.limits[::-1])
-        return f"math.prod({self._print(expr.function)} {loops})"
+        return f"math.prod({self._print(expr.function)} {self.loops(expr)})"
+
+    def _print_ComplexRootOf(self, expr: Any) -> str:
+        return self._print(expr.evalf(17))
+
+    def _print_Trace(self, expr: Any) -> str:
+        return f"numpy.trace({self._print(expr.arg)})"
+
+    def _print_Determinant(self, expr: Any) -> str:
+        return f"numpy.linalg.det({self._print(expr.arg)})"
 
     def _print_elliptic_e(self, expr: Any) -> str:
         name = "ellipe" if len(expr.args) == 1 else "ellipeinc"

@@ -46,7 +46,10 @@ CASES = {
     "an indexed base": (sp.Sum(q[k] * x**k, (k, 0, 2)), (q, x), [(V, 0.5)]),
     "an argument that is not used": (x**2, (x, y), [(0.3, 0.5), (V, W)]),
     "names that are no identifiers": (sp.Symbol("lambda") * sp.Symbol(r"\x_{1}") ** 2, sp.symbols(r"lambda \x_{1}"), [(0.3, 2.0)]),
+    "functions of a matrix": (sp.Trace(A) + sp.Determinant(A) + A[0, 1], (A,), [(np.array([[1.0, 2.0], [3.0, 5.0]]),)]),
+    "a root of a polynomial": (sp.CRootOf(x**5 - x - 1, 0) * y, y, [(0.3,)]),
     "names of modules": (sp.Symbol("numpy") * sp.sin(sp.Symbol("t0")), sp.symbols("numpy t0"), [(0.3, 2.0)]),
+    "names of functions": (sp.Abs(sp.Symbol("abs")) * sp.Symbol("range"), sp.symbols("abs range"), [(-0.3, 2.0)]),
     "single precision": (sp.exp(x) / 3 + x**2, x, [(V.astype(np.float32),)]),
 }  # fmt: skip
 
@@ -130,6 +133,8 @@ def test_the_source_can_be_read():
         (lambda: mo.symbolic.function(x + y, x), r"contains y, not among the arguments \[x\]; add it .* or substitute"),
         (lambda: mo.symbolic.function(sp.Function("g")(x), x), r"g\(x\) has no form in NumPy and SciPy .*\.doit"),
         (lambda: mo.symbolic.function(sp.meijerg([[1], []], [[2], []], x), x), "has no form in NumPy and SciPy"),
+        (lambda: mo.symbolic.function(sp.Sum(x / k**2, (k, 1, sp.oo)), x), "an infinite sum or product"),
+        (lambda: mo.symbolic.function(sp.zoo * x, x), "has no form in NumPy and SciPy"),
         (lambda: mo.symbolic.function(sp.hyper([1, 2, 3], [3], x), x), "has no form in NumPy and SciPy"),
         (lambda: mo.symbolic.function(sp.Interval(0, 1), x), r"expected an expression of SymPy, not Interval\(0, 1\)"),
         (lambda: mo.symbolic.function(np.sin, x), "expected an expression of SymPy, not <ufunc 'sin'>"),
