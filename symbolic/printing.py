@@ -108,7 +108,7 @@ class Printer(SciPyPrinter):
     def _print_Product(self, expr: Any) -> str:
         return f"math.prod({self._print(expr.function)} {self.loops(expr)})"
 
-    def _print_ComplexRootOf(self, expr: Any) -> str:
+    def _print_ComplexRootOf(self, expr: Any) -> str:  # type: ignore[override]
         return self._print(expr.evalf(17))
 
     def _print_Trace(self, expr: Any) -> str:

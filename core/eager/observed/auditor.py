@@ -23,34 +23,13 @@ from ..recorded import known
 from ..recorded.tape import Cotangents, Record, Tape
 from .observer import Lines, Observer, Place, rule_of, values_in
 
-CLOSE = {"isclose", "allclose", "array_equal", "array_equiv"}
-EQUAL = {"eq", "ne", "equal", "not_equal", "truth", *CLOSE}
+EQUAL = {"eq", "ne", "equal", "not_equal", "truth", "isclose", "allclose", "array_equal", "array_equiv"}
 ORDERED = {"lt", "le", "gt", "ge", "less", "less_equal", "greater", "greater_equal"}
-SIGNS = {
-    "sign",
-    "signbit",
-    "isfinite",
-    "isnan",
-    "isinf",
-    "copysign",
-    "shape",
-    "size",
-    "ndim",
-    "zeros_like",
-    "ones_like",
-}
-SIGNS |= {
-    "empty_like",
-    "full_like",
-    "iscomplexobj",
-    "isrealobj",
-    "result_type",
-    "len",
-    "bool",
-    "argmax",
-    "argmin",
-    "argsort",
-}
+EXACT = frozenset(
+    "sign signbit isfinite isnan isinf copysign shape size ndim len bool zeros_like ones_like empty_like full_like iscomplexobj "
+    "isrealobj result_type argmax argmin argsort lexsort nonzero flatnonzero count_nonzero argwhere where any all searchsorted "
+    "digitize".split()
+)
 """Functions with derivative zero that round nothing."""
 
 
@@ -120,8 +99,8 @@ class Auditor(Observer):
         name = getattr(function, "__name__", "").strip("_")
         if name in EQUAL or name in ORDERED:
             same = len(args) > 1 and all(type(x) in NUMBERS for x in args[:2]) and _holds(operator.eq, *args[:2])
-            self.note(tape, "compared", name, args[:2], same or name in CLOSE and bool(np.any(y)))
-        elif name not in SIGNS:
+            self.note(tape, "compared", name, args[:2], same)
+        elif name not in EXACT:
             self.note(tape, "rounded", name, args)
 
     def told(self, tape: Tape, kind: str, name: str, values: Any) -> None:
@@ -159,7 +138,7 @@ def _infinite_factor(record: Record, dy: Any) -> str | None:
     factors: list[Any] = [x for x in values_in(args)]
     if rule.partials:
         factors = []
-        for p in rule.partials:
+        for p, _ in zip(rule.partials, args):
             try:
                 factors.append(p(y, *args) if callable(p) else 0.0)
             except (ArithmeticError, ValueError):
