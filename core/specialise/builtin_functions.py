@@ -170,7 +170,7 @@ def _hasattr(trace: Any, x: Any, name: str) -> Any:
     late = _late(x, name)
     if late is not None:
         return trace.call(operator.not_, late.absent)
-    if isinstance(x, (Traced, Text)):
+    if isinstance(x, STAND_INS):
         return hasattr(like(x), name)
     try:
         trace.attribute(x, name)
