@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 import dis
 import functools
 import itertools
@@ -121,7 +122,9 @@ class Calls:
         hashed = type(function).__hash__
         if hashed is None or type(hashed) is types.FunctionType or not has_hash(function):  # in no table but two
             if key_of(function) in ADJOINTS or key_of(function) in TANGENTS:
-                return self.with_derivative(function, args, kwargs)
+                found = self.with_derivative(function, args, kwargs)
+                if found is not NotImplemented:
+                    return found
             method = type(function).__call__
             if isinstance(method, types.FunctionType):
                 return self.call(method, function, *args, **kwargs)
@@ -244,14 +247,17 @@ class Calls:
         return self.trace.uninterpreted.call_real(function, args, kwargs)
 
     def with_derivative(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """Call a function of ``ctypes`` that was given a derivative: so it only computes, and the program may call it."""
+        """Call a function without a hash that was given a derivative; NotImplemented outside of derivatives, if it is not in C.
+
+        One of ``ctypes`` only computes, as it has a derivative: the program may call it.
+        """
         if self.trace.level and key_of(function) in TANGENTS:
             return connected.call_with_custom_tangent(self.trace, function, args, kwargs)
         if self.trace.level:
             return connected.call_with_adjoint(self.trace, function, args, kwargs)
         like = result_of(function)
         if like is None or kwargs or not has_traced(args):
-            return self.trace.uninterpreted.call_real(function, args, kwargs)
+            return NotImplemented
         return connected.call_python(self.trace, function, like, *args)
 
     def method_of_string(self, name: str, x: Any, args: Any, kwargs: Any) -> Any:
@@ -435,6 +441,8 @@ def _has_loop(code: types.CodeType) -> bool:
 
 def result_of(function: Any) -> Any:
     """Return a number of the type that a function of ``ctypes`` returns; None if it is not known, or no function of numbers."""
+    if not isinstance(function, ctypes._CFuncPtr):  # type: ignore[attr-defined]
+        return None
     simple = {"d": 0.0, "f": 0.0, "g": 0.0, "?": False, **dict.fromkeys("bhilqBHILQ", 0)}
     types = [getattr(t, "_type_", None) for t in (function.restype, *(function.argtypes or ()))]  # what is declared
     is_of_numbers = function.argtypes is not None and all(type(t) is str and t in simple for t in types)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import operator
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -96,6 +98,34 @@ def test_a_ufunc_that_returns_objects():
     assert mo.grad(lambda x: np.sum(through_text(x) * x))(x).tolist() == [4.0, 8.0]
     assert mo.grad(lambda x: through_text(x)[1] ** 2)(x).tolist() == [0.0, 16.0]
     assert mo.grad(lambda x: np.array([x[0], 2 * x[1]], object).sum())(x).tolist() == [1.0, 2.0]
+
+
+@dataclass
+class Scale:
+    """Compares by value, so it has no hash."""
+
+    factor: float
+
+    def __call__(self, x):
+        return self.factor * x
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_objects_that_can_be_called(path):
+    scale, first = Scale(3.0), operator.itemgetter(0)
+
+    @mo.adjoint(scale)
+    def _(x):
+        return scale(x), lambda dy: 100.0 * dy
+
+    @mo.adjoint(first)
+    def _(x):
+        return first(x), lambda dy: 10 * dy * np.array([1.0, 0.0])
+
+    run = (lambda f: f) if path == "eager" else (lambda f: mo.jit(f, target=path))
+    assert run(lambda x: scale(x))(2.0) == 6.0 and run(mo.grad(lambda x: scale(x)))(2.0) == 100.0
+    assert run(mo.grad(lambda x: Scale(3.0)(x)))(2.0) == 3.0
+    assert run(mo.grad(lambda x: first(x)))(np.ones(2)).tolist() == [10.0, 0.0]
 
 
 class Spring:
