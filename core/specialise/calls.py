@@ -121,7 +121,9 @@ class Calls:
             return distributed_call(self.trace, function, args, kwargs)
         hashed = type(function).__hash__
         if hashed is None or type(hashed) is types.FunctionType or not has_hash(function):  # in no table but two
-            if key_of(function) in ADJOINTS or key_of(function) in TANGENTS:
+            # A hash in Python is code of the program, which must not run here.
+            key = None if type(hashed) is types.FunctionType else key_of(function)
+            if key in ADJOINTS or key in TANGENTS:
                 found = self.with_derivative(function, args, kwargs)
                 if found is not NotImplemented:
                     return found
