@@ -101,7 +101,7 @@ from .api import (
     value_and_grad,
     vjp,
 )
-from .errors import BadInput, MorulaError, NoDerivative
+from .errors import BadInput, MorulaError, NoDerivative, NonFinite
 from .forward import jvp, linearize
 from .implicit import constant, implicit
 from .jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
@@ -110,17 +110,22 @@ if TYPE_CHECKING:
     from . import debug, random
     from .callbacks import callback
     from .compilation.just_in_time import jit
+    from .debug.audits import audit
+    from .debug.non_finite import debug_nans
     from .values import tree
 
 __all__ = [
     "BadInput",
     "MorulaError",
     "NoDerivative",
+    "NonFinite",
     "adjoint",
+    "audit",
     "callback",
     "checkpoint",
     "constant",
     "debug",
+    "debug_nans",
     "forwarddiff",
     "grad",
     "gradient",
@@ -146,8 +151,10 @@ __all__ = [
 ]
 
 _LATER = {
+    "audit": "debug.audits",
     "callback": "callbacks",
     "debug": "debug",
+    "debug_nans": "debug.non_finite",
     "jit": "compilation.just_in_time",
     "random": "random",
     "tree": "values.tree",

@@ -17,7 +17,8 @@ from .eager.unrecorded.opaque_calls import call_opaque
 from .errors import BadInput
 from .ir.dynamic import Function, Value
 from .ir.typed import callback as operation, custom, type_of
-from .rules.registry import ADJOINTS, HANDLERS, handles
+from .rules.connected import connected
+from .rules.registry import ADJOINTS, HANDLERS, handles, key_of
 from .source.definitions import describe
 from .source.requirements import check_function, kind_of
 from .specialise.traced import Array, Scalar, Trace, Traced, traces
@@ -54,7 +55,7 @@ def callback(f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
 @handles(callback)
 def _recorded(tape: Tape, f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
     check_function(f)
-    y = call(tape, f, *args) if f in HANDLERS else call_opaque(tape, f, args, {})
+    y = call(tape, f, *args) if key_of(f) in HANDLERS else call_opaque(tape, f, args, {})
     checked_leaves(f, y, result_like)
     return y
 
@@ -114,7 +115,7 @@ class PullBack(Call):
     def __call__(self, *values: Any) -> Any:
         n = len(self.forms)
         args = self.arguments(values[:n])
-        y, back = ADJOINTS[self.f](*args)
+        y, back = ADJOINTS[key_of(self.f)](*args)
         given = iter(values[n:])
         leaves = [native_form(next(given), y) if type_of(y).is_inexact else None for y in scan(self.like)[0]]
         found = back(build(layout_of(self.like), leaves))
@@ -150,9 +151,12 @@ def _traced(trace: Trace, f: Callable[..., Any], result_like: Any, *args: Any) -
     like = build(layout_of(result_like, Traced), [_form(x) for x in told])
     function = Call(f, layout_of(args, Traced), forms, like)
     y = trace.builder.call(operation, operands, types, function=function)
-    if f in ADJOINTS and getattr(trace, "level", 0):
+    if key_of(f) in ADJOINTS and getattr(trace, "level", 0):
         y = with_pullback(trace, y, operands, PullBack(f, function.layout, forms, like))
     return build(layout_of(result_like, Traced), [trace.wrap(v) for v in y])
+
+
+connected.call_python = _traced
 
 
 def _form(x: Any) -> Any:

@@ -30,6 +30,12 @@ class BadInput(MorulaError, ValueError, TypeError):
         self.in_python = in_python
 
 
+class NonFinite(MorulaError, FloatingPointError):
+    """A result holds an Inf or NaN, in a run under ``debug_nans``; ``place`` is the file and line at which it first appeared."""
+
+    place: tuple[str, int] | None = None
+
+
 class CapacityExceeded(MorulaError):
     """A list became longer than the capacity compiled for it; the program is compiled again with a larger one."""
 

@@ -17,7 +17,7 @@ import pytest
 import morula as mo
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("ode", "linalg", "optim", "physics", "ml")
+PACKAGES = ("ode", "linalg", "optim", "physics", "ml", "symbolic", "foreign")
 LIBRARY = ("core", *PACKAGES)
 SOURCES = sorted(path for folder in LIBRARY for path in (ROOT / folder).rglob("*.py"))
 FUNCTIONS = sorted(
@@ -85,16 +85,35 @@ def test_packages_import_core_by_its_public_names_only(path):
 
 
 @pytest.mark.parametrize(
-    "library, home", [("jax", "core/emit/xla/"), ("llvmlite", "core/emit/native/"), ("cupy", "core/emit/cuda.py")]
+    "library, homes",
+    [
+        ("jax", ("core/emit/xla/", "foreign/jax_functions.py")),
+        ("llvmlite", "core/emit/native/"),
+        ("cupy", "core/emit/cuda.py"),
+        ("sympy", "symbolic/"),
+        ("torch", "foreign/torch_functions.py"),
+    ],
 )
-def test_each_back_end_library_is_imported_in_one_file(library, home):
+def test_each_optional_library_is_imported_where_it_belongs(library, homes):
     importers = {relative(path) for path in SOURCES if any(inside(module, library) for module, _, _ in imports(path))}
-    assert all(path.startswith(home) for path in importers)
+    assert all(path.startswith(homes) for path in importers)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=relative)
-def test_a_file_imports_what_morula_installs_and_back_ends_alone(path):
-    allowed = {"morula", "numpy", "scipy", "tqdm", "jax", "jaxlib", "llvmlite", "cupy", *sys.stdlib_module_names}
+def test_a_file_imports_what_morula_installs_and_optional_libraries_alone(path):
+    allowed = {
+        "morula",
+        "numpy",
+        "scipy",
+        "tqdm",
+        "jax",
+        "jaxlib",
+        "llvmlite",
+        "cupy",
+        "sympy",
+        "torch",
+        *sys.stdlib_module_names,
+    }
     strangers = [
         f"line {line}: {module}" for module, _, line in imports(path) if module.partition(".")[0] not in allowed
     ]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("core", "ode", "linalg", "optim", "physics", "ml")
+PACKAGES = ("core", "ode", "linalg", "optim", "physics", "ml", "symbolic", "foreign")
 
 # One worker runs these, so that the distribution is built once.
 pytestmark = pytest.mark.xdist_group("packaging")

@@ -13,7 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 CODE = r"```.*?```|`[^`\n]+`"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-FOLDERS = ("core", "ode", "linalg", "optim", "physics", "ml", "tests", "examples", "paper", "benchmarks", "docs", "src")
+FOLDERS = ("core", "ode", "linalg", "optim", "physics", "ml", "symbolic", "foreign")
+FOLDERS += ("tests", "examples", "paper", "benchmarks", "docs", "src")
 FILES = {p.relative_to(ROOT).as_posix() for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.is_file()}
 
 POW = """\
@@ -56,7 +57,10 @@ def test_the_programs_on_a_page_run_as_written(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page_module = ModuleType("page")
     monkeypatch.setitem(sys.modules, "page", page_module)
-    for number, program in enumerate(programs(page)):
+    blocks = programs(page)
+    if any("import torch" in program for program in blocks):
+        pytest.importorskip("torch")
+    for number, program in enumerate(blocks):
         run_as_read(program, tmp_path / f"block_{number}.py", vars(page_module))
 
 

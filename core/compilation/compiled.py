@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import debug  # noqa: F401  what ``print`` does on traced values
-from ..eager.recorded.tape import NotANumber
+from .. import callbacks, debug  # noqa: F401  what ``callback`` and ``print`` do on traced values
+from ..eager.recorded.tape import NotANumber, around
 from ..errors import BadInput
 from ..exclusion import one_at_a_time
 from ..faults import refused
@@ -34,6 +34,7 @@ from ..values.layout import layout_of, names_of_arguments, objects_of, scan
 from ..values.memory import overlaps_itself
 from ..values.strong_zero import is_nan
 from . import custom_tangents, targets, transformed_calls  # noqa: F401  what they do on traced values
+from .non_finite import error_of
 from .progress import told
 
 _PASSES = (
@@ -143,9 +144,15 @@ class Compilation:
         objects = objects_of(given) if program.knows_objects or program.outside else ()
         if program.outside and any(id(x) in program.outside for x in objects):
             raise BadInput(IS_ARGUMENT_AND_OUTSIDE)
+        tape = around(None)  # that observes this thread: see ``debug_nans``
+        before = [np.array(x) for x in parameters] if tape is not None else []
         results = self.executable(parameters)
         if self.may_repeat and any(map(is_nan, results)):
             raise NotANumber
+        if tape is not None and any(map(tape.observer.bad, results)):
+            error = error_of(tape.observer, self.function, before)
+            if error is not None:
+                raise error
         return program.result(results, parameters, objects)
 
     def is_current(self) -> bool:

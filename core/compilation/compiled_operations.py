@@ -92,7 +92,7 @@ def record_call(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str
         return jitted.recorded(tape, args, kwargs)
     if not jitted.has_pull(found, build(of_y, [_zero(x) for x in results.leaves]), given):
         return jitted.recorded(tape, args, kwargs)
-    tape.records.append((_run_again, of_y, jitted, results.leaves, kept))
+    tape.records.append((_run_again, results.leaves, jitted, of_y, kept))
     return y
 
 
@@ -124,7 +124,7 @@ def _scale_gradient(table: Cotangents, record_call: Record) -> None:
 
 
 def _run_again(table: Cotangents, record_call: Record) -> None:
-    _, layout, jitted, results, kept = record_call
+    _, results, jitted, layout, kept = record_call
     dys = [table.take(y) for y in results]
     if all(dy is None for dy in dys):
         return

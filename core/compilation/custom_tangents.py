@@ -13,7 +13,7 @@ from ..ir.typed import type_of
 from ..passes.forward.transposition import transposed
 from ..passes.reverse.cotangents import as_type, strong
 from ..rules.connected import connected
-from ..rules.registry import ADJOINTS, TANGENTS
+from ..rules.registry import ADJOINTS, TANGENTS, key_of
 from ..source.definitions import describe
 from ..specialise.traced import Traced
 from ..values.layout import Build
@@ -25,7 +25,7 @@ def call_with_custom_tangent(trace: Any, f: Callable[..., Any], args: tuple[Any,
     """Trace a differentiated call of a function with a derivative from ``@tangent``, and perhaps one from ``@adjoint``."""
     trace.level -= 1
     try:
-        y, push = check_pair(f, trace.call(TANGENTS[f], *args, **kwargs))
+        y, push = check_pair(f, trace.call(TANGENTS[key_of(f)], *args, **kwargs))
     finally:
         trace.level += 1
     results = [v for v in values_of(trace, y)[0] if v.type.is_inexact]
@@ -34,7 +34,7 @@ def call_with_custom_tangent(trace: Any, f: Callable[..., Any], args: tuple[Any,
         return y
     made, seeds = _captured(trace, f, y, args, push)
     forward = made.function.block
-    if f in ADJOINTS:
+    if key_of(f) in ADJOINTS:
         y_again, pull = traced_adjoint(trace, f, args, kwargs)
         by_hand = captured_pullback(trace, y_again, args, pull, f"the pullback of {describe(f)}", f)
         backward, cotangents, free = by_hand.function.block, by_hand.cotangents, by_hand.free

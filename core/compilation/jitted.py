@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..eager.recorded.call import call
-from ..eager.recorded.tape import NotANumber, Tape
+from ..eager.recorded.tape import OBSERVED, NotANumber, Tape
 from ..errors import BadInput, CapacityExceeded
 from ..exclusion import need, one_at_a_time, with_locks
 from ..faults import prune
@@ -70,7 +70,7 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            return self.enter(*args, **kwargs)
+            return (self.enter if not OBSERVED else self.general)(*args, **kwargs)
         except Exception as error:
             prune(error)
             raise
@@ -103,6 +103,8 @@ class Jitted:
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
         """Record the call as one operation of the tape."""
+        if tape.observer is not None:
+            return self.recorded(tape, args, kwargs)
         return record_call(tape, self, args, kwargs)
 
     def recorded(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -226,7 +228,7 @@ class Jitted:
 
     def strongly(self, *args: Any, **kwargs: Any) -> Any:
         """Rerun with strong products after a NaN; the first run had no effects."""
-        return self.strong.enter(*args, **kwargs)
+        return (self.strong.enter if not OBSERVED else self.strong.general)(*args, **kwargs)
 
     def given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         if self.static or self.static_names:

@@ -18,7 +18,7 @@ from ..jacobians.functions import forwarddiff, hessian, jacfwd, jacobian
 from ..passes.reverse.cotangents import conform
 from ..rules import find_rule
 from ..rules.connected import connected
-from ..rules.registry import ADJOINTS
+from ..rules.registry import ADJOINTS, key_of
 from ..source.definitions import describe
 from ..source.requirements import check_function
 from ..specialise import pushforwards, transforms
@@ -102,7 +102,7 @@ def traced_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], kwa
     trace.by_hand += 1
     trace.level -= 1
     try:
-        pair = trace.call(ADJOINTS[f], *args, **kwargs)
+        pair = trace.call(ADJOINTS[key_of(f)], *args, **kwargs)
     finally:
         trace.level += 1
     if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):

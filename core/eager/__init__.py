@@ -5,6 +5,7 @@
     recorded     the tape; recorded calls, subscripts, attributes and operators
     arrays       NumPy's arrays and functions on the tape
     unrecorded   code that cannot be recorded (C, other threads, frames older than the run): its effects are detected
+    observed     runs under an observer, which sees each operation with its line
     libraries    handlers for SciPy, the standard library, pandas and numba, loaded once the program has imported these
 
 This room imports ``values``, ``ir``, ``rules``, ``source`` and ``emit``, never ``specialise``.  To support another

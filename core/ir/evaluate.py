@@ -17,10 +17,12 @@ def evaluate(function: Function, arguments: Sequence[Any]) -> list[Any]:
     Raises:
         TypeError: a value's dtype or shape differs from its declared type.
     """
-    return _Run().call(function, arguments)
+    return Evaluation().call(function, arguments)
 
 
-class _Run:
+class Evaluation:
+    """One run of the interpreter."""
+
     def __init__(self) -> None:
         self.values: dict[Value, Any] = {}
 
@@ -54,7 +56,11 @@ class _Run:
             results = getattr(self, f"run_{op.kind}")(op)
             for result, x in zip(op.results, results, strict=True):
                 self.set(result, x, f"{op.kind} {getattr(op.callee, '__name__', '')} at line {op.line}")
+            self.ran(op)
         return [self.get(v) for v in block.results]
+
+    def ran(self, op: Operation) -> None:
+        """Do nothing after an operation; subclasses look at its operands and results."""
 
     def run_if(self, op: Operation) -> list[Any]:
         return self.block(op.blocks[0 if self.get(op.operands[0]) else 1])

@@ -3,9 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 Handler = Callable[..., Any]
+
+
+class ByIdentity:
+    """Stands for a function that has no hash, as one of ``ctypes``, as the key of a table."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __hash__(self) -> int:
+        return id(self.function)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByIdentity) and other.function is self.function
+
+
+def has_hash(function: Any) -> bool:
+    """Whether a function can be a key of a table; a hash that is defined in Python is not computed."""
+    hashed = type(function).__hash__
+    if hashed is None or type(hashed) is FunctionType:
+        return hashed is not None
+    try:
+        hash(function)
+    except TypeError:
+        return False
+    return True
+
+
+def key_of(function: Any) -> Any:
+    """Return the key of a function in the tables below: itself if it has a hash."""
+    return function if has_hash(function) else ByIdentity(function)
+
 
 HANDLERS: dict[Any, Handler] = {}
 """Functions that are called as ``handler(tape, *args, **kwargs)``: operators, builtins, mutators, morula's own."""

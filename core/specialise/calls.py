@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 import dis
 import functools
 import itertools
@@ -18,7 +19,7 @@ from ..faults import kind_of
 from ..ir.derived import Derived, Parent
 from ..ir.traced_text import Text
 from ..rules.connected import connected
-from ..rules.registry import ADJOINTS, TANGENTS
+from ..rules.registry import ADJOINTS, TANGENTS, has_hash, key_of
 from ..source.definitions import NoSource, describe
 from . import surface
 from .arguments import depends_on_traced, has_traced
@@ -137,7 +138,13 @@ class Calls:
         if self.trace.may_choose and not _takes_choices(function) and has_choices((function, *args, *kwargs.values())):
             return distributed_call(self.trace, function, args, kwargs)
         hashed = type(function).__hash__
-        if hashed is None or type(hashed) is types.FunctionType:  # an object, in no table
+        if hashed is None or type(hashed) is types.FunctionType or not has_hash(function):  # in no table but two
+            # A hash in Python is code of the program, which must not run here.
+            key = None if type(hashed) is types.FunctionType else key_of(function)
+            if key in ADJOINTS or key in TANGENTS:
+                found = self.with_derivative(function, args, kwargs)
+                if found is not NotImplemented:
+                    return found
             method = type(function).__call__
             if isinstance(method, types.FunctionType):
                 return self.call(method, function, *args, **kwargs)
@@ -265,6 +272,20 @@ class Calls:
             if not is_library or depends_on_traced((function, args, kwargs)):
                 return self.call(method, function, *args, **kwargs)
         return self.trace.uninterpreted.call_real(function, args, kwargs)
+
+    def with_derivative(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Call a function without a hash that was given a derivative; NotImplemented outside of derivatives, if it is not in C.
+
+        One of ``ctypes`` only computes, as it has a derivative: the program may call it.
+        """
+        if self.trace.level and key_of(function) in TANGENTS:
+            return connected.call_with_custom_tangent(self.trace, function, args, kwargs)
+        if self.trace.level:
+            return connected.call_with_adjoint(self.trace, function, args, kwargs)
+        like = result_of(function)
+        if like is None or kwargs or not has_traced(args):
+            return NotImplemented
+        return connected.call_python(self.trace, function, like, *args)
 
     def method_of_string(self, name: str, x: Any, args: Any, kwargs: Any) -> Any:
         """Call ``str.name`` of a string or a text, whatever methods its own class has."""
@@ -443,6 +464,16 @@ class Calls:
 
 def _has_loop(code: types.CodeType) -> bool:
     return any(i.opname == "FOR_ITER" or "JUMP_BACKWARD" in i.opname for i in dis.get_instructions(code))
+
+
+def result_of(function: Any) -> Any:
+    """Return a number of the type that a function of ``ctypes`` returns; None if it is not known, or no function of numbers."""
+    if not isinstance(function, ctypes._CFuncPtr):  # type: ignore[attr-defined]
+        return None
+    simple = {"d": 0.0, "f": 0.0, "g": 0.0, "?": False, **dict.fromkeys("bhilqBHILQ", 0)}
+    types = [getattr(t, "_type_", None) for t in (function.restype, *(function.argtypes or ()))]  # what is declared
+    is_of_numbers = function.argtypes is not None and all(type(t) is str and t in simple for t in types)
+    return simple[types[0]] if is_of_numbers else None
 
 
 def _takes_choices(function: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import datetime
 import functools
 import types
@@ -42,6 +43,11 @@ class Uninterpreted:
     def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Call a function as Python does; containers, iterators and arrays that it makes become the program's."""
         asked = self.trace.asked
+        if isinstance(function, ctypes._CFuncPtr):  # type: ignore[attr-defined]
+            raise BadInput(
+                f"a function of ctypes, {_name(function)}, cannot be compiled; call it through mo.callback(f, result_like, x), or give "
+                "it a derivative with @mo.adjoint and declare the types of numbers that it takes and returns (argtypes, restype)"
+            )
         if is_outside(self.trace, bound_to(function)):
             return self.trace.outside.locks.called(function, args, kwargs)
         if function in self.trace.called:  # NumPy's and Python's protocols have only called back

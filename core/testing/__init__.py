@@ -1,4 +1,4 @@
-"""``check_gradients``: morula's gradients of a program compared with extrapolated differences (``differences``).
+"""``check_gradients``: morula's derivatives of a program compared with extrapolated differences (``differences``).
 
 Everything works on nested structures: numbers, arrays, dicts, lists, tuples, and objects of any class.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -19,11 +19,14 @@ from ..values.tree import Path, described
 from .differences import (
     fresh,
     fresh_arguments,
+    inner_product,
     is_of_numpy,
     is_single,
     numeric_leaves,
+    of_each,
     rebuild_numbers,
     slope_along,
+    slope_along_all,
     units,
     variables,
     weighted_result,
@@ -34,6 +37,7 @@ def check_gradients(
     f: Callable[..., Any],
     *args: Any,
     order: int = 2,
+    mode: str | Sequence[str] = "reverse",
     rtol: float | None = None,
     atol: float | None = None,
     seed: int = 0,
@@ -43,35 +47,64 @@ def check_gradients(
 
     Every output is weighted by a random cotangent.  Every differentiable leaf of every argument is then perturbed:
     element by element where it is small, in random directions where it is large.  For the second derivatives a leaf is
-    perturbed in one random direction.
+    perturbed in one random direction.  In forward mode, all leaves are perturbed together, in two random directions.
 
     Args:
         f: any function that morula differentiates, with any structure of numbers and arrays as its result.
         args: the point: numbers, floating-point arrays, dicts, lists, tuples, objects.  Choose it away from kinks.
             A Python int is a number like any other, unless ``f`` raises when it is made a float (a count, an index).
         order: how many derivatives to check; 2 also checks the gradient of the gradient.
+        mode: "reverse", "forward" or "all"; or the mode of each order, from the inside out: ("reverse", "forward") checks the
+            gradient, and its derivative by forward over reverse mode.  "all" checks each order in each mode over each.
         rtol, atol: tolerances; by default 1e-6 and 1e-8, or 2e-3 and 2e-3 if anything is in single precision.
         seed: of the random cotangents and directions.
         kwargs: passed on to ``f``; not differentiated.
 
     Raises:
-        BadInput: ``f`` is not callable, or ``order`` is less than 1.
+        BadInput: ``f`` is not callable, ``order`` is less than 1, or ``mode`` is none of these.
         AssertionError: the value of ``f`` changes by being differentiated, a gradient does not have the structure,
             shape and dtype of its argument, or it disagrees with the differences.  The message names the leaf.
 
     >>> import morula as mo
     >>> mo.testing.check_gradients(lambda x, n: x**n, 1.5, 2.5)
+    >>> mo.testing.check_gradients(lambda z: z * np.exp(z), 1 + 2j, order=3, mode="all")
     """
     if order < 1:
         raise BadInput(f"check_gradients: order must be at least 1, not {order}")
     if not callable(f):
         raise BadInput(f"check_gradients: f must be a function, not {f!r}; give its arguments after it")
-    name = getattr(f, "__qualname__", None) or repr(f)
-    for times in range(order):
-        cotangent = check_pullback(
-            f, args, kwargs, name, rtol, atol, seed=seed + times, slack=10.0**times, by_element=times == 0
+    if not isinstance(mode, str):
+        modes, order = [(m,) for m in mode], len(mode)
+    else:
+        modes = [("reverse", "forward") if mode == "all" else (mode,)] * order
+    if not modes or any(m not in ("reverse", "forward") for each in modes for m in each):
+        raise BadInput(
+            f'check_gradients: mode must be "reverse", "forward", "all" or a sequence of the first two, not {mode!r}'
         )
-        f, kwargs, name = gradient_program(f, cotangent, kwargs), {}, f"gradient of {name}"
+    _check_orders(f, args, kwargs, getattr(f, "__qualname__", None) or repr(f), modes, rtol, atol, seed, 0)
+
+
+def _check_orders(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str,
+    modes: Sequence[tuple[str, ...]],
+    rtol: float | None,
+    atol: float | None,
+    seed: int,
+    times: int,
+) -> None:
+    """Check the derivatives of ``f``, itself a derivative of order ``times``, and those of each of them."""
+    for mode in modes[times] if times < len(modes) else ():
+        tolerances = rtol, atol, seed + times, 10.0**times
+        if mode == "reverse":
+            cotangent = check_pullback(f, args, kwargs, name, *tolerances, by_element=times == 0)
+            following, what = gradient_program(f, cotangent, kwargs), f"gradient of {name}"
+        else:
+            tangents = check_tangent(f, args, kwargs, name, *tolerances)
+            following, what = tangent_program(f, tangents, kwargs), f"tangent of {name}"
+        _check_orders(following, args, {}, what, modes, rtol, atol, seed, times + 1)
 
 
 def check_pullback(
@@ -137,6 +170,76 @@ def check_pullback(
                     f"(weighted by a random cotangent, seed={seed})"
                 )
     return cotangent
+
+
+def check_tangent(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str,
+    rtol: float | None,
+    atol: float | None,
+    seed: int,
+    slack: float = 1.0,
+) -> tuple[Any, ...]:
+    """Check forward mode for ``check_gradients``; return the tangents of the last random direction."""
+    from ..forward import jvp
+
+    random = np.random.default_rng(seed)
+    plain = f(*fresh_arguments(args), **fresh(kwargs))
+    cotangent = _random_cotangent(plain, random)
+    loss = weighted_result(f, cotangent, args, kwargs)
+    is_number = {
+        path: not math.isnan(slope_along(loss, path, x, 1.0)[0]) for path, x in variables(args) if isinstance(x, int)
+    }
+    single = any(is_single(x) for _, x in [*numeric_leaves(args), *numeric_leaves(plain)])
+    rtol = slack * ((2e-3 if single else 1e-6) if rtol is None else rtol)
+    atol = slack * ((2e-3 if single else 1e-8) if atol is None else atol)
+    where = f"check_gradients({name}): the tangent along a random direction"
+    tangents: tuple[Any, ...] = ()
+    for _ in range(2):
+        tangents = _random_tangents(args, random, is_number)
+        y, dy = jvp(lambda *xs: f(*xs, **fresh(kwargs)), fresh_arguments(args), tangents)
+        differing = _first_difference(plain, y)
+        if differing is not None:
+            raise AssertionError(f"check_gradients({name}): {differing}, so forward mode has changed its value")
+        expected, error = slope_along_all(f, cotangent, args, kwargs, tangents)
+        ours = inner_product(cotangent, dy)
+        tolerance = atol + rtol * max(abs(ours), abs(expected))
+        if not error <= 10 * tolerance:
+            raise AssertionError(
+                f"{where} cannot be checked: differences give {expected!r} with an error of {error:.1e}; is f random, not "
+                "smooth there, or less accurate than rtol and atol ask?"
+            )
+        if not abs(ours - expected) <= tolerance + 2 * error:
+            raise AssertionError(
+                f"{where} is {ours!r}, but differences give {expected!r} with an error of {error:.1e} (weighted by a "
+                f"random cotangent, seed={seed})"
+            )
+    return tangents
+
+
+def _random_tangents(
+    args: tuple[Any, ...], random: np.random.Generator, is_number: dict[Path, bool]
+) -> tuple[Any, ...]:
+    """Return a random tangent for each argument; None for what has none, and for ints that only count."""
+
+    def tangent(path: Path, x: Any) -> Any:
+        if isinstance(x, int):
+            return float(random.uniform(0.5, 1.5)) if is_number.get(path, False) else None
+        return _random_like(x, random)
+
+    return of_each(args, tangent, lambda _: None)
+
+
+def tangent_program(f: Callable[..., Any], tangents: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+    """Return a program that computes the tangent of f's result, for the next order of ``check_gradients``."""
+    from ..forward import jvp
+
+    def tangent_of(*xs: Any) -> Any:
+        return jvp(lambda *xs: f(*xs, **kwargs), xs, tangents)[1]
+
+    return tangent_of
 
 
 def _check_places(args: tuple[Any, ...], gradients: tuple[Any, ...], name: str, names: list[str]) -> None:

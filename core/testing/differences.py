@@ -116,7 +116,7 @@ def vjp_by_differences(
         errors[path] = error if isinstance(x, np.ndarray) else error.item()
 
     def pick(found: dict[Path, Any]) -> tuple[Any, ...]:
-        return _of_each(args, lambda path, _: found[path], lambda _: None)
+        return of_each(args, lambda path, _: found[path], lambda _: None)
 
     return pick(slopes), pick(errors)
 
@@ -148,7 +148,7 @@ def rebuild_numbers(
     return tree.rebuild(value, leaf, is_leaf=_is_leaf, constant=lambda _, x: other(x), is_shared=is_shared)
 
 
-def _of_each(args: tuple[Any, ...], leaf: Callable[[Path, Any], Any], other: Callable[[Any], Any]) -> tuple[Any, ...]:
+def of_each(args: tuple[Any, ...], leaf: Callable[[Path, Any], Any], other: Callable[[Any], Any]) -> tuple[Any, ...]:
     """Rebuild each argument; an array that occurs twice within one argument is one variable."""
     return tuple(
         rebuild_numbers(x, lambda path, leaf_, i=i: leaf((("item", i), *path), leaf_), other, is_shared=True)
@@ -159,7 +159,7 @@ def _of_each(args: tuple[Any, ...], leaf: Callable[[Path, Any], Any], other: Cal
 def variables(args: tuple[Any, ...]) -> list[tuple[Path, Any]]:
     """Return the leaves of all arguments, each variable once."""
     found: list[tuple[Path, Any]] = []
-    _of_each(args, lambda path, x: found.append((path, x)), lambda x: x)
+    of_each(args, lambda path, x: found.append((path, x)), lambda x: x)
     return found
 
 
@@ -178,7 +178,7 @@ def fresh(value: Any) -> Any:
 
 
 def fresh_arguments(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    return _of_each(args, lambda path, x: copy.copy(x), _copied)
+    return of_each(args, lambda path, x: copy.copy(x), _copied)
 
 
 def _copied(x: Any) -> Any:
@@ -190,25 +190,50 @@ def _copied(x: Any) -> Any:
 
 def weighted_result(f: Callable[..., Any], dy: Any, args: Any, kwargs: Any) -> Callable[[Path, Any], float]:
     """Return the real inner product of ``dy`` with ``f``, as a function of a displacement of one leaf of ``args``."""
-    weights = dict(numeric_leaves(dy))
 
     def loss(path: Path, displacement: Any) -> float:
         def displace(p: Path, x: Any) -> Any:
-            if p != path:
-                return copy.copy(x)
-            if isinstance(x, np.ndarray):
-                moved = copy.copy(x)  # a sum would choose a memory layout of its own
-                moved += displacement
-                return moved
-            return type(x)(x + displacement) if is_of_numpy(x) else x + displacement
+            return copy.copy(x) if p != path else _moved(x, displacement)
 
-        y = f(*_of_each(args, displace, _copied), **fresh(kwargs))
-        outputs = dict(numeric_leaves(y))
-        # Summed exactly: a rounded sum would be the largest error in a difference of two nearly equal losses.
-        terms = [np.ravel(np.real(np.conj(w) * np.asarray(outputs[p], np.clongdouble))) for p, w in weights.items()]
-        return float(np.sum(np.concatenate(terms))) if terms else 0.0
+        return inner_product(dy, f(*of_each(args, displace, _copied), **fresh(kwargs)))
 
     return loss
+
+
+def _moved(x: Any, displacement: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        moved = copy.copy(x)  # a sum would choose a memory layout of its own
+        moved += displacement
+        return moved
+    return type(x)(x + displacement) if is_of_numpy(x) else x + displacement
+
+
+def inner_product(dy: Any, y: Any) -> float:
+    """Return the real inner product of two structures; leaves without a partner count as zero."""
+    outputs = dict(numeric_leaves(y))
+    # Summed exactly: a rounded sum would be the largest error in a difference of two nearly equal losses.
+    terms = [
+        np.ravel(np.real(np.conj(w) * np.asarray(outputs[p], np.clongdouble)))
+        for p, w in numeric_leaves(dy)
+        if p in outputs
+    ]
+    return float(np.sum(np.concatenate(terms))) if terms else 0.0
+
+
+def slope_along_all(
+    f: Callable[..., Any], dy: Any, args: Any, kwargs: Any, tangents: Any, step: float = _FIRST_STEP
+) -> tuple[float, float]:
+    """Return the derivative of the inner product of ``dy`` with ``f`` along tangents of all leaves, and its error."""
+    directions = dict(numeric_leaves(tangents))
+
+    def phi(t: float) -> float:
+        def displace(p: Path, x: Any) -> Any:
+            return _moved(x, t * directions[p]) if p in directions else copy.copy(x)
+
+        return inner_product(dy, f(*of_each(args, displace, _copied), **fresh(kwargs)))
+
+    single = any(is_single(x) for _, x in variables(args))
+    return ridders(phi, step, resolution=2.0**-24 if single else 2.0**-53)
 
 
 def slope_along(

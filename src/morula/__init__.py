@@ -10,8 +10,8 @@
 >>> mo.gradient(pow, 5, 3)
 (75, 0)
 
-The functions here are those of `morula.core`; the packages `ode`, `linalg`, `optim`, `physics` and `ml` are ordinary
-Python written on them, and `testing` holds what a user's own tests need.  Everything is loaded when it is first used,
+The functions here are those of `morula.core`; the packages `ode`, `linalg`, `optim`, `physics`, `ml`, `symbolic` and
+`foreign` are ordinary Python written on them, and `testing` holds what a user's own tests need.  Everything is loaded when it is first used,
 so that importing morula costs next to nothing.
 """
 
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import core, linalg, ml, ode, optim, physics, testing
+    from . import core, foreign, linalg, ml, ode, optim, physics, symbolic, testing
     from .core import debug, random, tree
     from .core.api import (
         adjoint,
@@ -42,22 +42,29 @@ if TYPE_CHECKING:
     )
     from .core.callbacks import callback
     from .core.compilation.just_in_time import jit
-    from .core.errors import BadInput, MorulaError, NoDerivative
+    from .core.debug.audits import audit
+    from .core.debug.non_finite import debug_nans
+    from .core.errors import BadInput, MorulaError, NoDerivative, NonFinite
     from .core.forward import jvp, linearize
     from .core.implicit import constant, implicit
     from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
+    from .foreign import to_jax, to_torch
 
 __all__ = [
     "BadInput",
     "MorulaError",
     "NoDerivative",
+    "NonFinite",
     "__version__",
     "adjoint",
+    "audit",
     "callback",
     "checkpoint",
     "constant",
     "core",
     "debug",
+    "debug_nans",
+    "foreign",
     "forwarddiff",
     "grad",
     "gradient",
@@ -81,15 +88,19 @@ __all__ = [
     "random",
     "show",
     "stop_gradient",
+    "symbolic",
     "tangent",
     "testing",
+    "to_jax",
+    "to_torch",
     "tree",
     "value_and_grad",
     "vjp",
 ]
 
-_PACKAGES = frozenset({"core", "linalg", "ml", "ode", "optim", "physics", "testing"})
-_ERRORS = frozenset({"BadInput", "MorulaError", "NoDerivative"})
+_PACKAGES = frozenset({"core", "foreign", "linalg", "ml", "ode", "optim", "physics", "symbolic", "testing"})
+_ERRORS = frozenset({"BadInput", "MorulaError", "NoDerivative", "NonFinite"})
+_FOREIGN = frozenset({"to_jax", "to_torch"})
 
 
 def __getattr__(name: str) -> Any:
@@ -99,7 +110,8 @@ def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         value = import_module(f".{name}", __name__)
     else:
-        home = import_module(".core.errors" if name in _ERRORS else ".core", __name__)
+        place = ".core.errors" if name in _ERRORS else ".foreign" if name in _FOREIGN else ".core"
+        home = import_module(place, __name__)
         value = getattr(home, name)
     globals()[name] = value
     return value

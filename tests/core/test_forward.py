@@ -585,3 +585,13 @@ def test_modes_of_a_jacobian():
         mo.jacobian(lambda x: x, mode="fwd")
     with pytest.raises(BadInput, match="jacobian needs real numbers"):
         mo.jacfwd(lambda z: z)(1j)
+
+
+def test_tangents_go_through_compiled_functions_with_any_result():
+    x, dx = np.array([1.0, 2.0]), np.array([1.0, 0.0])
+    f = mo.jit(lambda a: (np.sum(a[0]), {"cubes": a[0] ** 3 * a[1]}))
+    (total, cubes), (dtotal, dcubes) = mo.jvp(lambda x: f([x, 2.0]), (x,), (dx,))
+    assert (total, dtotal) == (3.0, 1.0) and dcubes["cubes"].tolist() == [6.0, 0.0]
+    energy = mo.jit(lambda x: np.sum(x**3))
+    assert mo.hvp(energy, x, dx).tolist() == [6.0, 0.0]
+    assert mo.jvp(mo.grad(energy), (x,), (dx,))[1].tolist() == [6.0, 0.0]

@@ -238,3 +238,61 @@ def test_a_wrong_gradient_behind_a_private_slot_is_found():
 
 def half(x):
     return 0.5 * x
+
+
+# ---- modes
+
+
+@pytest.mark.parametrize(
+    "mode", ["reverse", "forward", "all", ("reverse", "forward"), ("forward", "forward", "reverse")]
+)
+def test_every_mode(mode):
+    def f(d, n):
+        return {"a": d["w"] * d["s"] ** n, "b": [np.sin(d["w"]).sum(), "text"]}
+
+    mo.testing.check_gradients(lambda x, n: x**n, 1.5, 2.5, mode=mode, order=3)
+    mo.testing.check_gradients(f, {"w": np.array([1.0, 2.0]), "s": 0.5, "name": "q"}, 3, mode=mode)
+    mo.testing.check_gradients(lambda z: z * np.exp(z) * np.conj(z), np.array([1 + 2j, 0.3]), mode=mode)
+    mo.testing.check_gradients(lambda i, x: x[i] ** 2, 1, np.array([1.0, 2.0]), mode=mode)
+    mo.testing.check_gradients(lambda x: np.sum(x**2), np.array([1.0, 2.0], np.float32), mode=mode)
+    mo.testing.check_gradients(mo.jit(lambda x: (np.sum(x**3), x)), np.array([1.0, 2.0]), mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["forward", ("reverse", "forward"), ("forward", "reverse"), "all"])
+def test_a_wrong_tangent_is_found(mode):
+    def half(x):
+        return x / 2
+
+    @mo.tangent(half)
+    def _(x):
+        return half(x), lambda dx: 0.6 * dx
+
+    @mo.adjoint(half)
+    def _(x):
+        return half(x), lambda dy: 0.5 * dy
+
+    mo.testing.check_gradients(lambda x: half(x) * x, 2.0)
+    with pytest.raises(AssertionError, match="tangent along a random direction is .*, but differences give"):
+        mo.testing.check_gradients(lambda x: half(x) * x, 2.0, mode=mode)
+
+
+def test_a_wrong_second_derivative_is_found_in_the_mode_that_has_it():
+    def square(x):
+        return x * x
+
+    @mo.adjoint(square)
+    def _(x):
+        return square(x), lambda dy: 2 * dy * mo.stop_gradient(x)
+
+    mo.testing.check_gradients(square, 2.0, order=1, mode="all")
+    for mode in (("reverse", "forward"), ("reverse", "reverse")):
+        with pytest.raises(AssertionError, match="gradient of .*square.*: the"):
+            mo.testing.check_gradients(square, 2.0, mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["sideways", ("reverse", "back"), ()])
+def test_an_unknown_mode_is_refused(mode):
+    with pytest.raises(
+        mo.BadInput, match='mode must be "reverse", "forward", "all" or a sequence of the first two, not '
+    ):
+        mo.testing.check_gradients(np.sin, 1.0, mode=mode)

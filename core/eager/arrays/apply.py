@@ -17,7 +17,7 @@ from ...values.memory import owner
 from ...values.numbers import NO_KEYWORDS, NUMBERS, PASSIVE, Int, call_on, differentiable
 from ...values.reachable import is_foreign
 from ...values.strong_zero import is_zero
-from ..recorded.tape import Cotangents, Record, Tape, snapshot
+from ..recorded.tape import Cotangents, Record, Tape, is_alone, snapshot
 from ..unrecorded.opaque import note, note_as_bytes
 from .integers import carries, follow
 from .object_arrays import computes, holds_objects, is_by_entries, record_objects
@@ -43,6 +43,8 @@ def record_rule(tape: Tape, rule: Rule, y: Any, args: tuple[Any, ...], kwargs: d
         args, kwargs = rule.positional(args, kwargs)
     kind = type(y)
     if rule.is_zero and not (kind is np.ndarray and y.dtype.kind == "O" and is_by_entries(rule)):
+        if tape.observer is not None:
+            tape.observer.rounded(tape, rule.function, args, y)
         return y
     if kind is np.ndarray or isinstance(y, np.ndarray):
         if y.dtype.kind == "O":
@@ -162,7 +164,7 @@ def _pull_back(table: Cotangents, record: Record) -> None:
         if table.evaluate is None:
             cotangents = pull(rule, dy, y, args, kwargs)
         elif table.is_strong:
-            if table.parent is None and is_zero(dy):  # within an outer derivative dy may be zero only at this point
+            if is_alone(table.parent) and is_zero(dy):  # within an outer derivative dy may be zero only at this point
                 return
             cotangents = table.run(pull_strongly, rule, dy, y, args, kwargs)
         else:

@@ -303,6 +303,8 @@ def number_method(tape: Tape, x: Any, name: str, args: tuple[Any, ...], kwargs: 
         return x
     if type(x) is Int and name == "__float__":
         return tape.call(float, x)
+    if tape.observer is not None:
+        tape.observer.rounded(tape, getattr(type(x), name), (x,), y)
     if name == "as_integer_ratio" and type(x) is not int:
         y = Int(y[0]), Int(y[1])  # the program can compute the number again from these
         note(tape, y, getattr(x, name), (x,))

@@ -64,4 +64,6 @@ def round_(tape: Tape, number: Any, ndigits: Any = None) -> Any:
     own = None if type(number) in PASSIVE or type(number) in NUMBERS else special(type(number), "__round__")
     if own is not None:
         return call(tape, own, number) if ndigits is None else call(tape, own, number, ndigits)
+    if tape.observer is not None:
+        tape.observer.rounded(tape, round, (number,), None)
     return round(number, place(tape, ndigits))

@@ -9,14 +9,14 @@ import numpy as np
 
 from ...errors import BadInput, NoDerivative
 from ...rules.connected import connected
-from ...rules.registry import ADJOINTS, HANDLERS, TANGENTS
+from ...rules.registry import ADJOINTS, TANGENTS, key_of
 from ...source.definitions import describe
 from ...source.requirements import kind_of
 from ...values import tree
 from ...values.numbers import PASSIVE, call_on
 from ...values.tangents import has_tangent
 from ..recorded import known
-from ..recorded.custom import distinct
+from ..recorded.custom import as_result, handle
 from ..recorded.snapshots import as_it_is
 from ..recorded.structure import same_number
 from ..recorded.tape import Cotangents, Record, Tape
@@ -58,9 +58,10 @@ def tangent(f: Function) -> Callable[[Function], Function]:
     def register(definition: Function) -> Function:
         if not callable(definition):
             raise BadInput(f"@tangent({describe(f)}) decorates a function, not {kind_of(definition)}")
-        TANGENTS[f] = definition
-        if f not in ADJOINTS:
-            HANDLERS[f] = lambda tape, *args, **kwargs: _call(tape, f, args, kwargs)
+        key = key_of(f)
+        TANGENTS[key] = definition
+        if key not in ADJOINTS:
+            handle(f, lambda tape, *args, **kwargs: _call(tape, f, args, kwargs))
         forget()
         known.forget_all()
         return definition
@@ -85,17 +86,17 @@ def _call(tape: Tape, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
     """Call a function with a custom tangent in recorded code."""
     if tape.tangents is not None:
         return call_with_tangent(tape, f, args, kwargs)
-    y, push = check_pair(f, call_on(tape.parent, TANGENTS[f], *args, **kwargs))
-    y = call_on(tape.parent, distinct, y)
-    tape.records.append((_push_back, as_it_is(y), f, push, as_it_is(args)))
+    y, push = check_pair(f, call_on(tape.parent, TANGENTS[key_of(f)], *args, **kwargs))
+    y, _, snapshot = as_result(tape, f, y, push)
+    tape.records.append((_push_back, snapshot, f, push, as_it_is(args)))
     return y
 
 
 def call_with_tangent(tape: Tape, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function with a custom tangent in forward mode."""
     tangents: Tangents = tape.tangents
-    y, push = check_pair(f, call_on(tape.parent, TANGENTS[f], *args, **kwargs))
-    y = call_on(tape.parent, distinct, y)
+    y, push = check_pair(f, call_on(tape.parent, TANGENTS[key_of(f)], *args, **kwargs))
+    y = as_result(tape, f, y, push)[0]
     tangents.length += 1
     try:
         dxs = [tangent_of(tangents, x) for x in args]

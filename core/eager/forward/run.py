@@ -16,7 +16,7 @@ from ...values.tangents import check, has_tangent, once, paired
 from ...values.tree import spelled
 from ..recorded.pullback import run_on
 from ..recorded.structure import Arguments, Node, as_gradient, plain
-from ..recorded.tape import Tape
+from ..recorded.tape import Tape, around
 from .pushes import PUSHES
 from .tangents import Tangents, forward_tape
 
@@ -32,6 +32,7 @@ def run_forward(
         BadInput: the tangents do not fit the primals.
         NoDerivative: the tangent of the result depends on a call without a derivative.
     """
+    parent, is_outermost = around(parent), parent is None
     pairs = paired(tuple(primals), tuple(tangents))
     chosen = sorted({path[0][1] for path, _, dx in pairs if dx is not None})
     pairs = once([pair for pair in pairs if pair[0][0][1] in chosen])
@@ -53,7 +54,9 @@ def run_forward(
     finally:
         tape.tangents.end()
     y = arguments.restore(y, set())
-    return (plain(y) if parent is None else y), dy[0]
+    if is_outermost and parent is not None:
+        parent.observer.ended((y, dy[0]))
+    return (plain(y) if is_outermost else y), dy[0]
 
 
 def _leaves(arguments: Arguments) -> Any:

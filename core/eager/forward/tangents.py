@@ -143,6 +143,9 @@ class Tangents:
         elif isinstance(y, (list, tuple)):
             for e, te in zip(y, t):
                 self.set(e, te)
+        elif kind is dict:
+            for name, te in t.items():
+                self.set(y[name], te)
         elif kind not in PASSIVE:
             t = self.run(fit, t, y) if type(t) is not kind else t
             self.numbers[id(y)] = y, t
@@ -171,6 +174,9 @@ class Tangents:
                 self.note(owner(y))
         elif isinstance(y, (list, tuple)):
             for e in y:
+                self.lose(e, error)
+        elif type(y) is dict:
+            for e in y.values():
                 self.lose(e, error)
         elif type(y) in NUMBER_TYPES or isinstance(y, (float, complex)):
             if type(y) not in PASSIVE:

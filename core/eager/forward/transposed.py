@@ -103,7 +103,7 @@ class Dependent(list[Record]):
 
     def append(self, record: Record) -> None:
         taken: set[int] = set()
-        reached([x.inputs if type(x) is Opaque else x for x in record[1:]], taken)
+        reached([x.inputs if type(x) is Opaque else getattr(x, "operands", x) for x in record[1:]], taken)
         if not taken.isdisjoint(self.known):
             reached(record[1], self.known)
             super().append(record)

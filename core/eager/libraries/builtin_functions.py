@@ -70,6 +70,8 @@ def type_(tape: Tape, *args: Any, **kwargs: Any) -> Any:
 def _dunder(function: Any, method: str) -> None:
     def handler(tape: Tape, x: Any = (), *args: Any) -> Any:
         own = None if type(x) in UNASKED else special(type(x), method)
+        if tape.observer is not None:
+            tape.observer.rounded(tape, function, (x,), None)
         args = tuple(place(tape, a) for a in args)
         if own is None and function in (math.floor, math.ceil) and special(type(x), "__float__") is not None:
             x = call(tape, float, x)
@@ -104,6 +106,8 @@ class _Hashed:
 @handles(int)
 def to_int(tape: Tape, x: Any = 0, *args: Any, **kwargs: Any) -> Any:
     """Convert to a constant integer, used as a count or an index: no derivative passes through it."""
+    if tape.observer is not None:
+        tape.observer.rounded(tape, int, (x,), None)
     for method in () if type(x) in PLAIN else ("__int__", "__index__", "__trunc__"):
         own = special(type(x), method)
         if own is not None:
@@ -236,6 +240,8 @@ def _recording_key(tape: Tape, values: list[Any], kwargs: dict[str, Any]) -> dic
 @handles(sorted)
 def sorted_(tape: Tape, iterable: Any, /, **kwargs: Any) -> list[Any]:
     values = list(listed(tape, iterable))
+    if tape.observer is not None:
+        tape.observer.told(tape, "sorted", "sorted", values)
     values.sort(**_recording_key(tape, values, kwargs))
     return values
 

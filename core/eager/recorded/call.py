@@ -17,7 +17,7 @@ from ...exclusion import undo
 from ...recursion import DeepRecursion, is_raised
 from ...rules import find_model, find_rule
 from ...rules.connected import connected
-from ...rules.registry import ADJOINTS, CALLERS, HANDLERS, Handler
+from ...rules.registry import ADJOINTS, CALLERS, HANDLERS, Handler, key_of
 from ...source.definitions import InIntegers, NoSource
 from ...values.numbers import NUMBERS, REAL, Int, is_exact, is_of_exact, referent
 from ...values.reachable import is_foreign
@@ -136,7 +136,10 @@ def _of_zero(rule: Any) -> Handler:
         for x in args:
             if type(x) not in REAL:
                 return call_rule(tape, rule, args, kwargs)
-        return rule.function(*args)
+        y = rule.function(*args)
+        if tape.observer is not None:
+            tape.observer.rounded(tape, rule.function, args, y)
+        return y
 
     return call_zero
 
@@ -151,7 +154,9 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     try:
         handler = HANDLERS.get(function)
     except TypeError:  # an unhashable callable object
-        return _call_object(tape, function, args, kwargs)
+        handler = HANDLERS.get(key_of(function))
+        if handler is None:
+            return _call_object(tape, function, args, kwargs)
     if handler is not None:
         return handler(tape, *args, **kwargs)
     if isinstance(function, type):
@@ -242,7 +247,7 @@ def _is_static(kind: type, name: str) -> bool:
 
 
 def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if is_structured(function):
+    if tape.observer is None and is_structured(function):
         y = call_compiled_form(tape, function, args, kwargs, _call_python)
         if y is not NOT_COMPILED:
             return y

@@ -8,25 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from ...errors import BadInput, NoDerivative
 from ...rules.connected import connected
-from ...rules.registry import ADJOINTS, HANDLERS, TANGENTS, handles
+from ...rules.registry import ADJOINTS, HANDLERS, TANGENTS, handles, key_of
 from ...source.definitions import describe
 from ...source.requirements import check_function, kind_of
 from ...values import tree
 from ...values.cotangents import conform
+from ...values.holders import Objects, kind_of as kind_of_holder
 from ...values.numbers import Int, call_on
 from ...values.silence import warning_as, warnings_now
 from ...values.strong_zero import is_zero
+from ..rewriting.instrument import instrument
 from ..structured.functions import forget
 from . import known
 from .snapshots import as_it_is
 from .structure import same_number
-from .tape import Cotangents, Record, Tape
+from .tape import Cotangents, Record, Tape, is_alone
 
 Function = Callable[..., Any]
 
@@ -63,22 +66,63 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
             raise BadInput(f"@adjoint({describe(f)}) decorates a function, not {kind_of(definition)}")
 
         def handler(tape: Tape, *args: Any, **kwargs: Any) -> Any:
-            if tape.tangents is not None and f in TANGENTS:
+            if tape.tangents is not None and key_of(f) in TANGENTS:
                 return connected.call_with_tangent(tape, f, args, kwargs)
             pair = call_on(tape.parent, definition, *args, **kwargs)
             if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
                 raise BadInput(f"the adjoint of {describe(f)} must return (y, back), with back a function of dy")
-            y = call_on(tape.parent, distinct, pair[0])
-            tape.records.append((_adjoint_back, as_it_is(y), f, pair[1], as_it_is(args), warnings_now()))
+            y, back, snapshot = as_result(tape, f, *pair)
+            tape.records.append((_adjoint_back, snapshot, f, back, as_it_is(args), warnings_now()))
             return y
 
-        HANDLERS[f] = handler
-        ADJOINTS[f] = definition
+        handle(f, handler)
+        ADJOINTS[key_of(f)] = definition
         forget()
         known.forget_all()
         return definition
 
     return register
+
+
+def handle(f: Any, handler: Function) -> None:
+    """Call ``handler`` in place of ``f`` in recorded code.
+
+    A method that is bound to an object is called there as a function of the class, with the object as first argument.
+    """
+    if type(f) is not MethodType or type(f.__func__) is not FunctionType:
+        HANDLERS[key_of(f)] = handler
+        return
+    owner, function, otherwise = f.__self__, f.__func__, HANDLERS.get(f.__func__)
+
+    def of_owner(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+        if args and args[0] is owner:
+            return handler(tape, *args[1:], **kwargs)
+        return (otherwise or instrument(function))(tape, *args, **kwargs)
+
+    HANDLERS[function] = of_owner
+
+
+def as_result(tape: Tape, f: Function, y: Any, linear: Function) -> tuple[Any, Function, Any]:
+    """Return the result of a custom definition with an identity of its own, its linear function, and its snapshot.
+
+    Raises:
+        BadInput: the result holds an object of a class, whose attributes have no identity of their own.
+    """
+    if isinstance(kind_of_holder(type(y)), Objects):
+        raise BadInput(
+            f"the adjoint or tangent of {describe(f)} returned {kind_of(y)}; return numbers, arrays, or lists, tuples and dicts "
+            "of these, and make the object of them outside of the function"
+        )
+    y = call_on(tape.parent, distinct, y)
+    if isinstance(y, np.ndarray) and y.dtype.kind == "O":
+        shape = y.shape
+        return y, lambda dy: linear(_filled(dy, shape)), as_it_is(y.ravel().tolist())
+    return y, linear, as_it_is(y)
+
+
+def _filled(dy: Any, shape: tuple[int, ...]) -> Any:
+    """Return the cotangents of the entries of an array of objects as an array of numbers."""
+    return np.reshape(np.array([0.0 if g is None else g for g in dy]), shape)
 
 
 def distinct(y: Any, made: dict[int, Any] | None = None) -> Any:
@@ -91,6 +135,9 @@ def distinct(y: Any, made: dict[int, Any] | None = None) -> Any:
         return made[id(y)]
     if isinstance(y, np.ndarray):
         new = made[id(y)] = np.copy(y)
+        if y.dtype.kind == "O":
+            for i in np.ndindex(y.shape):
+                new[i] = distinct(y[i], made)
         return new
     if type(y) in (float, complex) or isinstance(y, np.inexact):
         return same_number(y)
@@ -98,8 +145,11 @@ def distinct(y: Any, made: dict[int, Any] | None = None) -> Any:
         filled = made[id(y)] = []
         filled.extend([distinct(e, made) for e in y])
         return filled
-    if type(y) is tuple:
-        return tuple([distinct(e, made) for e in y])
+    if type(y) is dict:
+        return {k: distinct(e, made) for k, e in y.items()}
+    if isinstance(y, tuple):
+        parts = [distinct(e, made) for e in y]
+        return type(y)(*parts) if hasattr(y, "_make") else tuple(parts)
     return Int(y) if type(y) in (int, Int) else y
 
 
@@ -120,7 +170,7 @@ def _adjoint_back(table: Cotangents, record: Record) -> None:
     dy = table.take(y)
     if dy is None:
         return
-    if table.is_strong and table.parent is None and is_zero(dy):
+    if table.is_strong and is_alone(table.parent) and is_zero(dy):
         return
     with nullcontext() if table.is_strong else warning_as(state):  # a repeated sweep does not warn again
         cotangents = one_for_each(f, table.run(back, dy), args)

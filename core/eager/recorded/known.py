@@ -19,6 +19,7 @@ import numpy as np
 
 from ...rules.connected import connected
 from ...values.attributes import MISSING
+from ...values.numbers import NUMBERS, PASSIVE
 from ...values.passing import is_class_of_module, is_of_module
 from ...values.versions import HEAP_TYPE, Versions
 
@@ -36,6 +37,9 @@ ITERABLES = {list, tuple, range, dict, str}
 
 CONTAINERS = {list, tuple, dict, set, str, deque}
 """Classes whose methods only move references."""
+
+COMPARED = PASSIVE | NUMBERS - {np.ndarray}
+"""Classes whose instances are compared, and tested for truth, without Python code.  ``observed`` empties it for a while."""
 
 MOST_LASTING = 4096
 

@@ -94,6 +94,8 @@ def _binary(function: Operation, method: str, reflected: str) -> Operation:
                     return y
             rule = RULES.get(function)
             if rule is None or rule.is_zero:
+                if tape.observer is not None:
+                    tape.observer.rounded(tape, function, (a, b), y)
                 return y
             if rule.partials:
                 tape.records.append((pull_back_binary, y, rule, a, b))
@@ -206,6 +208,8 @@ def _binary_builtin(tape: Tape, operation: Operation, function: Operation, a: An
 
 def _comparison(function: Operation, method: str) -> Operation:
     def operation(tape: Tape, a: Any, b: Any) -> Any:
+        if tape.observer is not None:
+            tape.observer.compared(tape, function.__name__, a, b)
         ka, kb = type(a), type(b)
         if ka in REAL and kb in REAL:
             return function(a, b)
@@ -218,6 +222,8 @@ def _comparison(function: Operation, method: str) -> Operation:
 
 def truth(tape: Tape, x: Any) -> Any:
     """Return a value with the truth of ``x``, found on the tape."""
+    if tape.observer is not None:
+        tape.observer.asked(tape, x)
     kind = type(x)
     if kind in PASSIVE or kind in NUMBERS:
         return x

@@ -40,7 +40,7 @@ from .compiled_calls import parameters, run_compiled
 from .construct import give_back
 from .snapshots import as_it_is, held_in_order
 from .structure import Arguments, as_gradient, is_structure_of_numbers
-from .tape import Cotangents, NotANumber, Tape, sweep
+from .tape import OBSERVED, Cotangents, NotANumber, Tape, around, sweep
 
 Function = Callable[..., Any]
 
@@ -104,12 +104,21 @@ class Back(_OfOneRun):
     def run(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         level = self.tape.level
         if level is None:
-            return self.run_on(parent, dy)
+            return self.observed(parent, dy) if parent is None and OBSERVED else self.run_on(parent, dy)
         before, level.parent = len(level.records), parent
         try:
             return self.run_on(level, dy)
         finally:
             del level.records[before:]
+
+    def observed(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
+        """Sweep under the eyes of the observer of this thread, if it has one."""
+        parent = around(parent)
+        if parent is None:
+            return self.run_on(None, dy)
+        gradients = self.sweep_strongly(parent, dy)  # only that: it would be repeated if a product were NaN
+        parent.observer.ended(gradients)
+        return gradients
 
     def run_on(self, parent: Tape | None, dy: Any) -> tuple[Any, ...]:
         try:
@@ -221,7 +230,11 @@ def record_run(
     without numbers get the gradient None.
     A ``lasting`` pullback stays valid when the caller writes into an argument before calling it.
     """
-    if type(f) is FunctionType and not kwargs and is_structured(f) and f not in HANDLERS:
+    is_outermost = parent is None
+    if is_outermost and OBSERVED:
+        parent = around(None)
+    observer: Any = None if parent is None else parent.observer
+    if type(f) is FunctionType and not kwargs and is_structured(f) and f not in HANDLERS and observer is None:
         compiled = _record_compiled(parent, f, args, argnums, lasting)
         if compiled is not None:
             return compiled
@@ -230,6 +243,8 @@ def record_run(
     y, back = _record_on_tape(f, args, kwargs, range(len(args)) if argnums is None else argnums, parent)
     if lasting:
         back.held = Held(parent, exposed(back.tape, back.arguments.references))
+    if is_outermost and observer is not None:
+        observer.ended(y)
     return y, back
 
 
@@ -255,13 +270,13 @@ def run_on(
 
     ``begun`` is called with the arguments before the run, and ``ended`` with the result while they are still entered.
     """
-    parent = tape.parent
-    if parent is None:
+    is_outermost = tape.is_outermost
+    if is_outermost:
         known.begin()
     arguments = Arguments(tape)
     deep = DeepRecursion()
     ending = [arguments.release, arguments.leave, lambda: give_back(tape)]
-    if parent is None:
+    if is_outermost:
         ending += (known.forget, lambda: known.runs.discard(tape), deep.end)
     first, *rest = gc.get_threshold()
     try:
@@ -270,7 +285,7 @@ def run_on(
             begun(arguments)
         if 0 < first < ALLOCATIONS:
             gc.set_threshold(ALLOCATIONS, *rest)
-        if parent is None:
+        if is_outermost:
             deep.begin()
             known.runs.add(tape)
         y = call(tape, f, *fresh, **kwargs)

@@ -14,6 +14,7 @@ then itself recorded there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from threading import get_ident
 from types import MethodType
 from typing import Any
 
@@ -57,11 +58,12 @@ class Tape:
 
     __slots__ = (
         *("inputs", "integers", "is_between", "lent", "level", "memory"),
-        *("over", "parent", "places", "records", "tangents", "written"),
+        *("observer", "over", "parent", "places", "records", "tangents", "written"),
     )
 
     def __init__(self, parent: Tape | None = None) -> None:
-        self.records: list[Record] = []
+        self.observer: Any = None if parent is None else parent.observer  # sees the operations of an observed run
+        self.records: list[Record] = [] if self.observer is None else self.observer.records_of(self)
         self.parent = parent
         self.inputs: list[Any] | None = None  # the numbers and arrays that are differentiated; None: not known
         self.integers: dict[int, tuple[Any, Any, Any, Any]] | None = (
@@ -76,6 +78,11 @@ class Tape:
         self.tangents: Any = None  # the table of a tape of forward mode
         self.over = False  # whether the run has ended: later callbacks are not part of it
 
+    @property
+    def is_outermost(self) -> bool:
+        """Whether no other derivative stands around that of this tape."""
+        return is_alone(self.parent)
+
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call ``function(*args, **kwargs)``, recorded on this tape; the module ``call`` selects how."""
         kind = type(function)
@@ -84,6 +91,20 @@ class Tape:
         if kind is MethodType:
             return self.call(function.__func__, function.__self__, *args, **kwargs)
         return connected.call_other(self, function, args, kwargs)
+
+
+OBSERVED: dict[int, Tape] = {}
+"""By thread: the tape that observes the runs that the thread begins."""
+
+
+def around(parent: Tape | None) -> Tape | None:
+    """Return the tape around a run that begins: that of the enclosing derivative, or the one that observes this thread."""
+    return parent if parent is not None or not OBSERVED else OBSERVED.get(get_ident())
+
+
+def is_alone(parent: Tape | None) -> bool:
+    """Whether the tape around a run belongs to no derivative: there is none, or it only observes."""
+    return parent is None or parent.observer is not None and parent.observer.tape is parent
 
 
 Evaluate = Callable[..., Any]

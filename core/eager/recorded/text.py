@@ -30,6 +30,8 @@ def text(tape: Tape, *x: Any, **kwargs: Any) -> str:
     """Return ``str(x)``, recorded."""
     if len(x) != 1 or kwargs:
         return str(*x, **kwargs)
+    if tape.observer is not None:
+        tape.observer.told(tape, "text", "str", x)
     kind = type(x[0])
     if kind in PLAIN:
         return str(x[0])
@@ -41,6 +43,8 @@ def text(tape: Tape, *x: Any, **kwargs: Any) -> str:
 
 def represented(tape: Tape, x: Any) -> str:
     """Return ``repr(x)``, recorded."""
+    if tape.observer is not None:
+        tape.observer.told(tape, "text", "repr", x)
     own = None if type(x) in PLAIN else special(type(x), "__repr__")
     return shown_by(tape, repr, x) if own is None else answer(tape, own, "__repr__", x)
 
@@ -52,6 +56,8 @@ def as_ascii(tape: Tape, x: Any) -> str:
 
 def formatted(tape: Tape, x: Any, spec: str = "") -> str:
     """Return ``format(x, spec)``, recorded."""
+    if tape.observer is not None:
+        tape.observer.told(tape, "text", "format", x)
     kind = type(x)
     if kind in PLAIN:
         return format(x, spec)
@@ -100,6 +106,8 @@ class Shown:
 
 def shown(tape: Tape, x: Any) -> Any:
     """Return ``x`` or its stand-in, for C code that converts it to text."""
+    if tape.observer is not None:
+        tape.observer.told(tape, "text", "format", x)
     return x if type(x) in PLAIN or is_exact(type(x)) else Shown(tape, x)
 
 

@@ -13,14 +13,12 @@ import inspect
 import re
 from types import CellType, CodeType, FunctionType
 
-import numpy as np
-
 from ...errors import NoDerivative
 from ...rules.connected import connected
 from ...source.definitions import describe, syntax_tree
 from ...source.templates import Template, compiled_within
 from ...source.trees import nodes
-from ...values.numbers import AGAIN, NUMBERS, PASSIVE
+from ...values.numbers import AGAIN
 from ...values.passing import forgets, pass_by
 from ..recorded import access, comparison, containers, known, operate, stores, text
 from ..recorded.construct import class_made
@@ -82,7 +80,7 @@ def _compile(function: FunctionType) -> Template:
     names |= {
         "hashable": known.HASHABLE,
         "slotted": known.slotted,
-        "compared": PASSIVE | NUMBERS - {np.ndarray},
+        "compared": known.COMPARED,
         "int": int,
     }
     names |= {"changed": known.CHANGED, "shown": text.shown}

@@ -33,7 +33,7 @@ from ...ir.vocabulary import (
     smallest,
 )
 from ...rules import find_rule, load
-from ...rules.registry import HANDLERS
+from ...rules.registry import HANDLERS, has_hash
 from ...rules.table import RULES
 
 load()
@@ -216,6 +216,10 @@ class Inference:
         kinds = {t.kind for t in types}
         first = types[0] if types else OBJECT
         callee = op.callee
+        if not has_hash(callee):
+            self.fail("a call of a function without a hash")
+        if any(v.is_constant and v.constant is object for v in op.operands):
+            self.fail("an array of objects")
         if callee in IN_PLACE:
             if first.kind != "real" or not kinds <= {"real"}:
                 self.fail("an in-place operation")

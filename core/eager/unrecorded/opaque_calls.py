@@ -5,6 +5,7 @@ Python functions that they call back are recorded (``Recording``).
 
 from __future__ import annotations
 
+import array
 import functools
 import types
 from collections.abc import Iterator
@@ -160,6 +161,8 @@ def _run(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     drawn: list[Any] = []
     inside = [_drawing(tape.call(iter, a), drawn) if type(a) in RUN_BY_C else callback(tape, a, caller) for a in args]
     y = connected.run_opaque(tape, function, *inside, **{k: callback(tape, v, caller) for k, v in kwargs.items()})
+    if tape.observer is not None and isinstance(y, (bytes, bytearray, memoryview, array.array)):
+        tape.observer.told(tape, "bytes", getattr(function, "__name__", "bytes"), taken)
     if function is np.ndarray:
         y = pinned(y)
     inputs = (*taken, *drawn, *(record[1] for record in tape.records[first:]))

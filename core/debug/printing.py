@@ -6,18 +6,12 @@ import builtins
 import string
 from typing import Any
 
-from .errors import BadInput
-from .ir.traced_text import Text
-from .rules.registry import handles
-from .specialise.formatting import formatted, is_told
-from .specialise.printed import write
-from .specialise.traced import EFFECTS, Trace, Traced, traces
-
-__all__ = ["print"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+from ..errors import BadInput
+from ..ir.traced_text import Text
+from ..rules.registry import handles
+from ..specialise.formatting import formatted, is_told
+from ..specialise.printed import write
+from ..specialise.traced import EFFECTS, Trace, Traced, traces
 
 
 def print(text: str, *values: Any, **named: Any) -> None:
