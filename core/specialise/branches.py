@@ -14,6 +14,7 @@ from ..faults import kind_of
 from ..ir.dynamic import Block, Value, walk
 from ..ir.places import Line
 from ..values.items import are_in_one_order, entries_of
+from .aliases import Aliases
 from .called_back import held_outside, held_with, holds_the_same, storing
 from .forms import of_items, same_constant
 from .identity import Candidates
@@ -65,6 +66,7 @@ class Branches(Raising):
     ]  # why loops could not be recorded, while a loop around them is tried in other ways: ``slots``
     memory_policy: Any  # how loops save memory in their adjoints; the callee of their operations
     made: dict[int, tuple[Any, Any]]
+    aliases: Aliases
     tied: dict[int, tuple[Any, str]]
     """Containers and objects that may be one of two, with the reason why they can no longer be changed."""
     disordered: dict[int, Any]
@@ -165,6 +167,11 @@ class Branches(Raising):
     def made_in(self, x: Any) -> Any:
         """Return the region in which a storage or an object was made."""
         return self.resolved(x.region if isinstance(x, Storage) else self.made.get(id(x), (None, None))[1])
+
+    def is_older(self, x: Any) -> bool:
+        """Whether a storage or an object was made in the present region or around it, not in one that has ended."""
+        made = self.made_in(x)
+        return made is None or any(made is changes for changes in self.changes)
 
     def resolved(self, region: Any) -> Any:
         """Return the region that a region has become a part of."""

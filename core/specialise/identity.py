@@ -30,15 +30,15 @@ def identity(x: Any) -> int:
 
 
 def has_other_name(trace: Any, x: Any, holder: Any, key: Any) -> bool:
-    """Whether an array or a container is also reachable otherwise than at ``holder[key]`` (or that attribute)."""
-    wanted = identity(x)
-    if any(id(a.storage) == wanted for a in trace.given_arrays) or wanted in trace.given_objects:
+    """Whether an array or a container is, or may be, reachable otherwise than at ``holder[key]`` (or that attribute)."""
+    wanted = {id(s) for s in trace.aliases.all_of(x.storage)} if isinstance(x, Array) else {id(x)}
+    if any(id(a.storage) in wanted for a in trace.given_arrays) or not wanted.isdisjoint(trace.given_objects):
         return True
     seen: set[int] = set()
 
     def found(x: Any) -> bool:
         if isinstance(x, (Array, list, dict)) or is_instance(x):
-            if identity(x) == wanted:
+            if identity(x) in wanted:
                 return True
         if isinstance(x, (Array, Storage)) or id(x) in seen:
             return False
@@ -136,6 +136,24 @@ def _leaving(merger: Any, x: Array, numbers: Any, one: Option | None, other: Opt
     else:
         found = [merger.merge(Scalar(v), Scalar(w)) for v, w in zip(*sides)]
     return [merger.trace.value(v) for v in found]
+
+
+def memory_of(trace: Any, x: Any) -> list[tuple[Any, Any]]:
+    """Return the storages, or containers, that an array or a container may be, each with its condition."""
+    whole = trace.numbers.wholes.get(id(x.storage), x) if isinstance(x, Array) else x
+    found: dict[int, tuple[Any, Any]] = {}
+    for option, on, _ in [(x, True, ()), *(candidates(trace, whole) or {}).values()]:
+        held = option.storage if isinstance(option, Array) else option
+        found[id(held)] = held, True if id(held) in found else on
+    return list(found.values())
+
+
+def exclude_each_other(a: Any, b: Any) -> bool:
+    """Whether one of two conditions of candidates is the negation of the other."""
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Not) and isinstance(y, Scalar) and x.condition is y.ir:
+            return True
+    return False
 
 
 def condition(trace: Any, x: Any) -> Any:

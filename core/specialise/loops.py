@@ -29,7 +29,7 @@ from .carried_lists import carries_rows, refuse_changed_items
 from .choices import can_choose, chosen_after, chosen_before, note_bounds
 from .exchanged import exchanged, parts
 from .forms import containers, has_function, numbers_in, rebuilt, same_constant, same_entries, same_form
-from .identity import forget
+from .identity import exclude_each_other, forget, memory_of
 from .instances import hold_part, is_instance
 from .iterators import Iterator
 from .joined_types import convert, join
@@ -39,6 +39,7 @@ from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .slots import Lessons, Slot, is_changed
 from .state import RAW, content, put, value_after
 from .surface.memory_order import note_dependence, same_order
+from .surface.shared_memory import may_be_another
 from .traced import Array, Scalar, Storage
 
 
@@ -251,17 +252,16 @@ class Loop:
 
         That is harmless if none of them is changed in an iteration; after the loop, changes of them are refused.
         """
-        owner: dict[int, Slot] = {}
+        owner: dict[int, tuple[Slot, Any]] = {}
         changed = any(map(is_changed, self.slots))
         for slot in self.slots:
             if slot.form == "local" or isinstance(slot.holder, Storage):
                 continue
             last = slot.held(region.after)
-            for x in parts(last):
-                held = x.storage if isinstance(x, Array) else x
-                other = owner.setdefault(id(held), slot)
-                older = self.trace.made_in(held) is not region.changes
-                if other is slot and not older:
+            for x, held, on in [(x, *one) for x in parts(last) for one in memory_of(self.trace, x)]:
+                other, where = owner.setdefault(id(held), (slot, on))
+                older = self.trace.is_older(held)
+                if (other is slot or exclude_each_other(where, on)) and not older:
                     continue
                 name = slot.name or "an object"
                 beside = other.name if other is not slot else "an object from before the loop"
@@ -412,8 +412,8 @@ class Loop:
                 for x in parts(after):
                     self.tie(x, slot.tied)
             named, outside = moved.get(slot, ([], []))
-            # An array that a branch in the iteration has tied to another may be what another name holds.
-            for x in [*outside, *(x for x in last if x.storage.tied)]:
+            # An array that a branch in the iteration has chosen may be what another name holds.
+            for x in [*outside, *(x for x in last if may_be_another(trace, x))]:
                 text = (
                     f"after a loop that assigns it, {slot.name or 'a variable'} may be the same object as another variable; copy it "
                     "before changing it"

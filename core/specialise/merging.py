@@ -41,6 +41,7 @@ class Merger:
         self.afterwards: list[Operation] = []  # read the results
         self.known: dict[tuple[int, int], Any] = {}
         self.memory: dict[tuple[int, int], Storage] = {}  # by side and storage: the merged storage
+        self.places: dict[tuple[int, int], Any] = {}  # by side and new storage: how it is merged first (see ``aliases``)
         self.objects: dict[tuple[int, int], Any] = {}  # by side and container or object: the merged one
         self.blanks: dict[tuple[int, int], Any] = {}  # the placeholder for it on the other side
         self.kept: list[Any] = []  # keeps alive the objects that the tables know by id
@@ -208,8 +209,9 @@ class Merger:
             f"{name or 'an object'} may be one of two objects, depending on a condition that is not known while compiling, so none of "
             "them can be changed; copy it first"
         )
-        for x in (made, *older) if older else ():
-            self.trace.tied[id(x)] = x, text
+        known = [self.trace.tied[id(x)][1] for x in (a, b) if id(x) in self.trace.tied]
+        for x in (made, *older) if older else (made,) if known else ():
+            self.trace.tied[id(x)] = x, text if older else known[0]
         return self.trace.new(made)
 
     def number(self, x: Any, side: int) -> Value:
@@ -272,12 +274,19 @@ class Merger:
             older += [other] if other is not made.storage else []
         if older:
             self.trace.uneven()
+        aliases = self.trace.aliases
+        is_shared = bool(older) or any(aliases.is_one_of_several(x.storage) for x in (a, b))
+        if not is_shared:
+            for side, x in enumerate((a, b)):
+                self.places[side, id(x.storage)] = made.storage, x.view, True
+        elif not aliases.link(self, made, a, b):
             text = (
                 f"{name or 'an array'} may be one of two arrays, depending on a condition that is not known while compiling, so none "
                 "of them can be written to; copy it first"
             )
             for storage in (made.storage, *older):
                 storage.tied = text
+        made.storage.tied = made.storage.tied or next(filter(None, (aliases.text(x.storage) for x in (a, b))), "")
         return made
 
     def of_bounded_lengths(self, a: Value, b: Value, name: str) -> Value | None:
