@@ -25,6 +25,7 @@ from .merging import Merger, difference
 from .numbers import Numbers
 from .outside import Outside
 from .raising import UNKNOWN_END, Ended, Raising, Region
+from .rows import unclear
 from .scopes import UNBOUND, Late, Scope
 from .state import RAW, Changes, content, present, put
 from .traced import Array, NeedsConcrete, Storage, Traced
@@ -73,6 +74,8 @@ class Branches(Raising):
     """Dicts with two possible orders of their keys."""
     candidates: dict[int, Candidates]
     """The objects that each merged object may be."""
+    merged: dict[int, tuple[Any, Value, Any, Any]]
+    """The merged objects, each with the condition and the objects of its two branches."""
     scopes: list[Scope]
     called_back: dict[int, Any]
     """Objects that special methods called by C may change."""
@@ -419,7 +422,7 @@ class Branches(Raising):
             if rows is not None:
                 return [rows]
             self.uneven()
-            raise BadInput(difference(of_items(holder, a), of_items(holder, b), "a container"))
+            return [unclear(difference(of_items(holder, a), of_items(holder, b), "a container"))]
         if isinstance(holder, (set, *RAW)):
             if a == b:
                 return a

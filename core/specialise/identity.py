@@ -105,6 +105,7 @@ def numbers_of(x: Any) -> Any:
 def choose(merger: Any, made: Any, a: Any, b: Any) -> None:
     """Note that ``made`` is ``a`` where the branch's condition holds, else ``b``."""
     trace = merger.trace
+    trace.merged[id(made)] = made, merger.condition, a, b
     one, other = candidates(trace, a), candidates(trace, b)
     if one is None or other is None:
         trace.candidates[id(made)] = Candidates(made, None)
@@ -138,22 +139,31 @@ def _leaving(merger: Any, x: Array, numbers: Any, one: Option | None, other: Opt
     return [merger.trace.value(v) for v in found]
 
 
-def memory_of(trace: Any, x: Any) -> list[tuple[Any, Any]]:
-    """Return the storages, or containers, that an array or a container may be, each with its condition."""
-    whole = trace.numbers.wholes.get(id(x.storage), x) if isinstance(x, Array) else x
-    found: dict[int, tuple[Any, Any]] = {}
-    for option, on, _ in [(x, True, ()), *(candidates(trace, whole) or {}).values()]:
-        held = option.storage if isinstance(option, Array) else option
-        found[id(held)] = held, True if id(held) in found else on
+Side = tuple[Value, bool]
+"""A branch: its condition, and whether the condition holds there."""
+
+
+def memory_of(trace: Any, x: Any) -> list[tuple[Any, Side | None]]:
+    """Return the storages, or containers, that an array or a container may be, each with the branch in which it is; None: any."""
+    found: dict[int, tuple[Any, Side | None]] = {}
+    waiting: list[tuple[Any, Side | None]] = [(x, None)]
+    while waiting:
+        x, side = waiting.pop()
+        held = x.storage if isinstance(x, Array) else x
+        if id(held) in found:
+            if found[id(held)][1] in (None, side):
+                continue
+            side = None
+        found[id(held)] = held, side
+        whole = trace.numbers.wholes.get(id(held), x) if isinstance(x, Array) else x
+        if id(whole) in trace.merged:
+            _, condition, a, b = trace.merged[id(whole)]
+            waiting += [(a, side or (condition, True)), (b, side or (condition, False))]
     return list(found.values())
 
 
-def exclude_each_other(a: Any, b: Any) -> bool:
-    """Whether one of two conditions of candidates is the negation of the other."""
-    for x, y in ((a, b), (b, a)):
-        if isinstance(x, Not) and isinstance(y, Scalar) and x.condition is y.ir:
-            return True
-    return False
+def exclude_each_other(a: Side | None, b: Side | None) -> bool:
+    return a is not None and b is not None and a[0] is b[0] and a[1] is not b[1]
 
 
 def condition(trace: Any, x: Any) -> Any:

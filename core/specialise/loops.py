@@ -266,7 +266,7 @@ class Loop:
                 name = slot.name or "an object"
                 beside = other.name if other is not slot else "an object from before the loop"
                 written = id(held) in region.after or any(s.holder is held for s in self.slots)
-                if changed or older and written:
+                if (changed or older and written) and slot.form == other.form == "carried":
                     raise BadInput(
                         f"{name} and {beside} are the same object after an iteration of a loop that changes it; copy one of them"
                     )

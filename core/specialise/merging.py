@@ -41,7 +41,9 @@ class Merger:
         self.afterwards: list[Operation] = []  # read the results
         self.known: dict[tuple[int, int], Any] = {}
         self.memory: dict[tuple[int, int], Storage] = {}  # by side and storage: the merged storage
-        self.places: dict[tuple[int, int], Any] = {}  # by side and new storage: how it is merged first (see ``aliases``)
+        self.places: dict[
+            tuple[int, int], Any
+        ] = {}  # by side and new storage: how it is merged first (see ``aliases``)
         self.objects: dict[tuple[int, int], Any] = {}  # by side and container or object: the merged one
         self.blanks: dict[tuple[int, int], Any] = {}  # the placeholder for it on the other side
         self.kept: list[Any] = []  # keeps alive the objects that the tables know by id
@@ -153,6 +155,9 @@ class Merger:
     def rows(self, a: Any, b: Any, name: str) -> Rows | None:
         """Merge the contents of two lists or tuples of different lengths; None if their items have no common form."""
         sides = (list(a), list(b))
+        known = next((x[0] for x in sides if has_rows(x) and isinstance(x[0].length, Conflict)), None)
+        if known is not None:
+            return known
         if not all(is_plain(x) for side in sides for x in side) or not self.trace.allows("may_grow"):
             return None
         if any(self.is_changed(x, side) for side in (0, 1) for x in sides[side]):

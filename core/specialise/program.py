@@ -105,6 +105,7 @@ class Interpreter(Branches):
         self.outside = Outside()
         self.disordered: dict[int, Any] = {}
         self.candidates: dict[int, Candidates] = {}
+        self.merged: dict[int, tuple[Any, Value, Any, Any]] = {}
         self.called_back: dict[int, Any] = {}
         self.tests_of_choices: dict[
             Value, Any

@@ -165,6 +165,8 @@ def item(trace: Trace, x: Any, *args: Any) -> Any:
 
 @method
 def tolist(trace: Trace, x: Any) -> Any:
+    if isinstance(x, np.generic):  # an element that is known while compiling
+        return x.item()
     if not x.type.shape:
         return item(trace, x)
     return [tolist(trace, e) for e in trace.iterate(x)]
