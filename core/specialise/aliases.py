@@ -48,6 +48,10 @@ def _written(view: View | None, old: Value, x: Value) -> Value:
     return x if view is None else view.write(old, x)
 
 
+def _read(view: View | None, x: Value) -> Value:
+    return x if view is None else view.read(x)
+
+
 def _values_of(view: View | None) -> list[Value]:
     """Return the indices and lengths of a view."""
     if isinstance(view, Through):
@@ -73,8 +77,11 @@ class Aliases:
                 return False
             region = merger.regions[side]
             is_new = self.trace.made_in(x.storage) is region
-            own = [Place(True, x.storage, x.view)]
-            for place in merger.within(side, lambda: self.flat(x.storage, region, x.view)) if is_new else own:
+            known = [Place(True, x.storage, x.view)]
+            if is_new:
+                with self.trace.builder.writing(merger.blocks[side].operations):
+                    known = self.flat(x.storage, region, x.view)
+            for place in known:
                 kept = self.kept(merger, side, place, made) if is_new else place
                 if kept is None or self.is_inside(merger, side, kept.view):
                     return False
@@ -187,8 +194,7 @@ class Aliases:
                     if place is storage and inner is None:
                         self.update(user, on, lambda old: _written(view, old, x))
                     else:
-                        whole = place.value
-                        self.update(user, on, lambda _, inner=inner: whole if inner is None else inner.read(whole))
+                        self.update(user, on, lambda _, of=place, inner=inner: _read(inner, of.value))
 
     def users_of(self, storage: Storage) -> list[Storage]:
         """Return the storages of which one of the places is this one, directly or through others."""

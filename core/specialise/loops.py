@@ -176,7 +176,7 @@ class Loop:
                     self.set(slot, self.general(slot))
                 else:
                     reason = f"{slot.name} is read in a loop before it is assigned; assign it before the loop"
-                    self.set(slot, Conflict(slot.reason) if slot.reason else Unread(reason))
+                    self.set(slot, Conflict(slot.reason) if slot.reason else Unread(reason, slot))
             self.carried.general(self.slots)
             start = {key: content(holder) for key, (holder, _) in region.changes.before.items()}
             trace.iterations += 1
@@ -258,7 +258,7 @@ class Loop:
             if slot.form == "local" or isinstance(slot.holder, Storage):
                 continue
             last = slot.held(region.after)
-            for x, held, on in [(x, *one) for x in parts(last) for one in memory_of(self.trace, x)]:
+            for x, held, on in [(part, *one) for part in parts(last) for one in memory_of(self.trace, part)]:
                 other, where = owner.setdefault(id(held), (slot, on))
                 older = self.trace.is_older(held)
                 if (other is slot or exclude_each_other(where, on)) and not older:
@@ -295,6 +295,8 @@ class Loop:
             return False
         if slot.form == "late":
             last = last.x if isinstance(last, Late) else last
+            if slot.is_read_early and slot.carry_flag(trace, last):
+                return True
             found = numbers_in(last)
             if isinstance(last, (Conflict, type(UNBOUND))) or has_function(last) or not self.can_leave(found, region):
                 slot.form = "local"
@@ -320,11 +322,7 @@ class Loop:
                 raise Retry(self)
             if self.carry_choice(slot, last):
                 return True
-            slot.reason = (
-                f"{slot.name or self.name_of(slot.holder)} is {describe(slot.first)} before a loop and {describe(last)} after "
-                f"an iteration{remedy(slot.first, last, 'in both')}"
-            )
-            self.make_late(slot)
+            self.make_late(slot, last)
             if slot.key is None:
                 raise BadInput(slot.reason)
             return True
@@ -341,11 +339,7 @@ class Loop:
             value = self.read(b, region)
             kind = join(types[position], value.type)
             if kind is None:
-                slot.reason = (
-                    f"{slot.name or self.name_of(slot.holder)} is {describe(slot.first)} before a loop and {describe(last)} after "
-                    f"an iteration{remedy(slot.first, last, 'in both')}"
-                )
-                self.make_late(slot)
+                self.make_late(slot, last)
                 return True
             redo |= kind != types[position]
             types[position] = kind
@@ -355,8 +349,13 @@ class Loop:
         slot.types = types
         return redo
 
-    def make_late(self, slot: Slot) -> None:
+    def make_late(self, slot: Slot, last: Any) -> None:
         """Stop carrying a slot: its values before the loop and after an iteration have no common form."""
+        first, last = (x[0] if slot.may_be_absent and isinstance(x, tuple) else x for x in (slot.first, last))
+        slot.reason = (
+            f"{slot.name or self.name_of(slot.holder)} is {describe(first)} before a loop and {describe(last)} after "
+            f"an iteration{remedy(first, last, 'in both')}"
+        )
         slot.form = "late" if not isinstance(slot.holder, (Storage, list, deque)) else "local"
         if slot.may_be_absent:
             slot.first, slot.may_be_absent = Late(*slot.first), False

@@ -98,7 +98,7 @@ class Merger:
             return self.late(
                 *(UNBOUND if isinstance(x, Unread) else x for x in (a, b)),
                 name,
-                (a if isinstance(a, Unread) else b).text,
+                a if isinstance(a, Unread) else b,
             )
         if isinstance(a, Late) or isinstance(b, Late) or a is UNBOUND or b is UNBOUND:
             return self.late(a, b, name)
@@ -329,10 +329,11 @@ class Merger:
         with self.trace.builder.writing(self.blocks[side].operations):
             return value_after(x, self.afters[side])
 
-    def late(self, a: Any, b: Any, name: str, unread: str = "") -> Any:
+    def late(self, a: Any, b: Any, name: str, unread: Any = None) -> Any:
         if a is b:
             return a
-        unread = unread or next((x.unread for x in (a, b) if isinstance(x, Late)), "")
+        known = [unread, *(x.unread for x in (a, b) if isinstance(x, Late))]
+        unread = next((x for x in known if x is not None), None)
         absent = [True if x is UNBOUND else x.absent if isinstance(x, Late) else False for x in (a, b)]
         held = [UNBOUND if x is UNBOUND else x.x if isinstance(x, Late) else x for x in (a, b)]
         if any(x is UNBOUND for x in held):
