@@ -14,6 +14,7 @@ from ..faults import kind_of
 from ..ir.dynamic import Block, Value, walk
 from ..ir.places import Line
 from ..values.items import are_in_one_order, entries_of
+from .aliases import Aliases
 from .called_back import held_outside, held_with, holds_the_same, storing
 from .forms import of_items, same_constant
 from .identity import Candidates
@@ -24,6 +25,7 @@ from .merging import Merger, difference
 from .numbers import Numbers
 from .outside import Outside
 from .raising import UNKNOWN_END, Ended, Raising, Region
+from .rows import unclear
 from .scopes import UNBOUND, Late, Scope
 from .state import RAW, Changes, content, present, put
 from .traced import Array, NeedsConcrete, Storage, Traced
@@ -65,12 +67,15 @@ class Branches(Raising):
     ]  # why loops could not be recorded, while a loop around them is tried in other ways: ``slots``
     memory_policy: Any  # how loops save memory in their adjoints; the callee of their operations
     made: dict[int, tuple[Any, Any]]
+    aliases: Aliases
     tied: dict[int, tuple[Any, str]]
     """Containers and objects that may be one of two, with the reason why they can no longer be changed."""
     disordered: dict[int, Any]
     """Dicts with two possible orders of their keys."""
     candidates: dict[int, Candidates]
     """The objects that each merged object may be."""
+    merged: dict[int, tuple[Any, Value, Any, Any]]
+    """The merged objects, each with the condition and the objects of its two branches."""
     scopes: list[Scope]
     called_back: dict[int, Any]
     """Objects that special methods called by C may change."""
@@ -165,6 +170,11 @@ class Branches(Raising):
     def made_in(self, x: Any) -> Any:
         """Return the region in which a storage or an object was made."""
         return self.resolved(x.region if isinstance(x, Storage) else self.made.get(id(x), (None, None))[1])
+
+    def is_older(self, x: Any) -> bool:
+        """Whether a storage or an object was made in the present region or around it, not in one that has ended."""
+        made = self.made_in(x)
+        return made is None or any(made is changes for changes in self.changes)
 
     def resolved(self, region: Any) -> Any:
         """Return the region that a region has become a part of."""
@@ -414,7 +424,7 @@ class Branches(Raising):
             if rows is not None:
                 return [rows]
             self.uneven()
-            raise BadInput(difference(of_items(holder, a), of_items(holder, b), "a container"))
+            return [unclear(difference(of_items(holder, a), of_items(holder, b), "a container"))]
         if isinstance(holder, (set, *RAW)):
             if a == b:
                 return a

@@ -223,11 +223,15 @@ def chosen_before(trace: Any, first: Any, last: Any) -> Choice | None:
     count = len(options)
     places(options, options_of(last))
     for i in range(count, len(options)):
-        numbers = numbers_in(options[i])
-        if any(isinstance(x, Array) and not x.type.is_static for x in numbers):
+        if any(isinstance(x, Array) and not x.type.is_static for x in numbers_in(options[i])):
             return None
-        options[i] = rebuilt(options[i], iter([_zero(trace, x) for x in numbers]), lambda x: trace.new(x))
+        options[i] = empty_like(trace, options[i])
     return Choice(which_of(first), options)
+
+
+def empty_like(trace: Any, x: Any) -> Any:
+    """Return a value of the form of x, whose numbers and arrays are zeros."""
+    return rebuilt(x, iter([_zero(trace, e) for e in numbers_in(x)]), trace.new)
 
 
 def _zero(trace: Any, x: Any) -> Any:

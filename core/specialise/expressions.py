@@ -118,10 +118,12 @@ class Expressions:
             return narrowed(self.trace, x)
         if (
             isinstance(x, Late)
-            and x.unread
+            and x.unread is not None
             and self.trace.builder.integers.truth(self.trace.value(x.absent)) is not False
         ):
-            raise BadInput(x.unread)
+            if not x.unread.slot.wants_flag(x.x):
+                raise BadInput(x.unread.text)
+            return narrowed(self.trace, x.x)  # the loop is interpreted once more
         if isinstance(x, Late):
             if error is KeyError:
                 text = f"a {kind_of(key)}" if is_instance(key) else str(key)

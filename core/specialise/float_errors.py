@@ -47,6 +47,7 @@ _SILENT = frozenset(
 """Operations that set no flags."""
 
 _CHECKED: dict[Any, tuple[str, ...]] = {
+    np.matmul: ("over", "under", "invalid"),
     np.add: ("over", "invalid"),
     np.subtract: ("over", "invalid"),
     np.multiply: ("over", "under", "invalid"),
@@ -84,12 +85,19 @@ _INTEGER = frozenset(
 )
 
 
+_UNCLEAR = (
+    "whether this product of matrices overflows, as np.errstate(...='raise') asks, depends on the order of its sums, since some numbers "
+    "are not finite; test them with np.isfinite"
+)
+
+
 class Watch:
     """Adds the checks to a program, as ``watch`` of its builder."""
 
     def __init__(self, trace: Any) -> None:
         self.trace, self.builder = trace, trace.builder
         self.modes, self.filters = np.geterr(), own_filters(trace)
+        self.names: dict[Any, str] = {}  # what NumPy calls operations that are written for another function
 
     def exception(self, error: str, text: str) -> type[Exception] | None:
         """Return what is raised for an error: by NumPy, or by a filter that turns its warning into an error."""
@@ -113,7 +121,7 @@ class Watch:
         flags = _CHECKED.get(callee)
         if flags is None or "c" in kinds:
             self.refuse(getattr(callee, "__name__", str(callee)))
-        name = "divide" if callee is np.true_divide else callee.__name__
+        name = "divide" if callee is np.true_divide else self.names.get(callee, callee.__name__)
         if callee in _OF_SCALARS and not results[0].type.shape:
             name = f"scalar {_OF_SCALARS[callee]}"
         self.builder.watch = None  # the checks themselves are not watched
@@ -148,7 +156,9 @@ class Watch:
                 first = write(np.logical_and, first, x)
             return first
 
-        if error == "invalid":
+        if callee is np.matmul:
+            holds = self.in_product(error, operands, y)
+        elif error == "invalid":
             holds = all_of(write(np.isnan, y), *(write(np.logical_not, write(np.isnan, x)) for x in operands))
         else:
             pole = self.pole(callee, operands)
@@ -160,6 +170,32 @@ class Watch:
                 holds = all_of(holds, write(np.logical_not, pole))
         return self.builder.reduce(np.any, holds, range(holds.type.ndim)) if holds.type.shape else holds
 
+    def in_product(self, error: str, operands: Sequence[Value], y: Value) -> Value:
+        """Return where a product of matrices sets a flag.
+
+        Of an element made of numbers that are not all finite, the order of the sum may decide about overflow: the program ends there.
+        """
+        builder, write = self.builder, self.builder.ufunc
+
+        def product_of(test: Any) -> Value:
+            """Return the number of operands that meet a test, for each element."""
+            one = [builder.broadcast_to(builder.constant(1.0, x.type.dtype), x.type.shape) for x in operands]
+            zero = builder.constant(0.0, y.type.dtype)
+            met = [builder.where(write(test, x), o, zero) for x, o in zip(operands, one)]
+            return write(np.add, builder.matmul(met[0], one[1]), builder.matmul(one[0], met[1]))
+
+        none = write(np.equal, product_of(np.isnan), builder.constant(0.0))
+        if error == "invalid":
+            return write(np.logical_and, write(np.isnan, y), none)
+        finite = write(np.logical_and, none, write(np.equal, product_of(np.isinf), builder.constant(0.0)))
+        kept = [builder.where(write(np.isfinite, x), x, builder.constant(0.0, x.type.dtype)) for x in operands]
+        overflows = write(np.logical_not, write(np.isfinite, builder.matmul(*kept)))
+        unclear = write(np.logical_and, overflows, write(np.logical_not, finite))
+        if unclear.type.shape:
+            unclear = builder.reduce(np.any, unclear, range(unclear.type.ndim))
+        builder.end_if(unclear, BadInput, _UNCLEAR)
+        return write(np.logical_and, overflows, finite)
+
     def pole(self, callee: Any, operands: Sequence[Value]) -> Value | None:
         """Return where finite operands give an exact infinity; None if an operation has no such place."""
         write, zero = self.builder.ufunc, self.builder.constant(0.0)
@@ -170,6 +206,20 @@ class Watch:
         if "divide" in _CHECKED[callee]:
             return write(np.isfinite, operands[0])
         return None
+
+
+@contextmanager
+def named(builder: Builder, callee: Any, name: str) -> Iterator[None]:
+    """Let errors of an operation tell another name in the block."""
+    watch = builder.watch
+    if not isinstance(watch, Watch):
+        yield
+        return
+    watch.names[callee] = name
+    try:
+        yield
+    finally:
+        del watch.names[callee]
 
 
 def _is_silent_cast(x: Value, y: Value) -> bool:

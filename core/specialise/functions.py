@@ -81,6 +81,7 @@ class Captured:
             self.left.walk([raised.which, *(x for e in raised.errors for x in trace.parts(e))])
         results = list(dict.fromkeys(self.asked))
         left = [v for v in self.left.values() if v not in results]
+        trace.aliases.leave(inner, {id(x.storage) for x in self.left.arrays})
         with trace.builder.writing(block.operations):
             kept = [constant_for_derivatives(trace.builder, v, LEFT_BEHIND) for v in left]
         self.results = [*results, *left]

@@ -372,6 +372,7 @@ def append(trace: Any, x: Any, new: Any) -> None:
 def _fit_for(trace: Any, x: Any, new: Any) -> Rows:
     """Return the rows of a list in a form that an item fits too."""
     rows: Any = rows_of(x)
+    length_value(trace, rows)  # refuses one whose content is not known
     form = form_of(trace, [x, [new]])
     if form is None:
         raise BadInput(

@@ -31,15 +31,15 @@ def identity(x: Any) -> int:
 
 
 def has_other_name(trace: Any, x: Any, holder: Any, key: Any) -> bool:
-    """Whether an array or a container is also reachable otherwise than at ``holder[key]`` (or that attribute)."""
-    wanted = identity(x)
-    if any(id(a.storage) == wanted for a in trace.given_arrays) or wanted in trace.given_objects:
+    """Whether an array or a container is, or may be, reachable otherwise than at ``holder[key]`` (or that attribute)."""
+    wanted = {id(s) for s in trace.aliases.all_of(x.storage)} if isinstance(x, Array) else {id(x)}
+    if any(id(a.storage) in wanted for a in trace.given_arrays) or not wanted.isdisjoint(trace.given_objects):
         return True
     seen: set[int] = set()
 
     def found(x: Any) -> bool:
         if isinstance(x, (Array, list, dict)) or is_instance(x):
-            if identity(x) == wanted:
+            if identity(x) in wanted:
                 return True
         if isinstance(x, (Array, Storage)) or id(x) in seen:
             return False
@@ -108,6 +108,7 @@ def numbers_of(x: Any) -> Any:
 def choose(merger: Any, made: Any, a: Any, b: Any) -> None:
     """Note that ``made`` is ``a`` where the branch's condition holds, else ``b``."""
     trace = merger.trace
+    trace.merged[id(made)] = made, merger.condition, a, b
     one, other = candidates(trace, a), candidates(trace, b)
     if one is None or other is None:
         trace.candidates[id(made)] = Candidates(made, None)
@@ -139,6 +140,33 @@ def _leaving(merger: Any, x: Array, numbers: Any, one: Option | None, other: Opt
     else:
         found = [merger.merge(Scalar(v), Scalar(w)) for v, w in zip(*sides)]
     return [merger.trace.value(v) for v in found]
+
+
+Side = tuple[Value, bool]
+"""A branch: its condition, and whether the condition holds there."""
+
+
+def memory_of(trace: Any, x: Any) -> list[tuple[Any, Side | None]]:
+    """Return the storages, or containers, that an array or a container may be, each with the branch in which it is; None: any."""
+    found: dict[int, tuple[Any, Side | None]] = {}
+    waiting: list[tuple[Any, Side | None]] = [(x, None)]
+    while waiting:
+        x, side = waiting.pop()
+        held = x.storage if isinstance(x, Array) else x
+        if id(held) in found:
+            if found[id(held)][1] in (None, side):
+                continue
+            side = None
+        found[id(held)] = held, side
+        whole = trace.numbers.wholes.get(id(held), x) if isinstance(x, Array) else x
+        if id(whole) in trace.merged:
+            _, condition, a, b = trace.merged[id(whole)]
+            waiting += [(a, side or (condition, True)), (b, side or (condition, False))]
+    return list(found.values())
+
+
+def exclude_each_other(a: Side | None, b: Side | None) -> bool:
+    return a is not None and b is not None and a[0] is b[0] and a[1] is not b[1]
 
 
 def condition(trace: Any, x: Any) -> Any:

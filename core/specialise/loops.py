@@ -29,7 +29,7 @@ from .carried_lists import carries_rows, refuse_changed_items
 from .choices import can_choose, chosen_after, chosen_before, note_bounds
 from .exchanged import exchanged, parts
 from .forms import containers, has_function, numbers_in, rebuilt, same_constant, same_entries, same_form
-from .identity import forget
+from .identity import exclude_each_other, forget, memory_of
 from .instances import hold_part, is_instance
 from .iterators import Iterator
 from .joined_types import convert, join
@@ -39,6 +39,7 @@ from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .slots import Lessons, Slot, is_changed
 from .state import RAW, content, put, value_after
 from .surface.memory_order import note_dependence, same_order
+from .surface.shared_memory import may_be_another
 from .traced import Array, Scalar, Storage
 
 
@@ -175,7 +176,7 @@ class Loop:
                     self.set(slot, self.general(slot))
                 else:
                     reason = f"{slot.name} is read in a loop before it is assigned; assign it before the loop"
-                    self.set(slot, Conflict(slot.reason) if slot.reason else Unread(reason))
+                    self.set(slot, Conflict(slot.reason) if slot.reason else Unread(reason, slot))
             self.carried.general(self.slots)
             start = {key: content(holder) for key, (holder, _) in region.changes.before.items()}
             trace.iterations += 1
@@ -251,22 +252,21 @@ class Loop:
 
         That is harmless if none of them is changed in an iteration; after the loop, changes of them are refused.
         """
-        owner: dict[int, Slot] = {}
+        owner: dict[int, tuple[Slot, Any]] = {}
         changed = any(map(is_changed, self.slots))
         for slot in self.slots:
             if slot.form == "local" or isinstance(slot.holder, Storage):
                 continue
             last = slot.held(region.after)
-            for x in parts(last):
-                held = x.storage if isinstance(x, Array) else x
-                other = owner.setdefault(id(held), slot)
-                older = self.trace.made_in(held) is not region.changes
-                if other is slot and not older:
+            for x, held, on in [(part, *one) for part in parts(last) for one in memory_of(self.trace, part)]:
+                other, where = owner.setdefault(id(held), (slot, on))
+                older = self.trace.is_older(held)
+                if (other is slot or exclude_each_other(where, on)) and not older:
                     continue
                 name = slot.name or "an object"
                 beside = other.name if other is not slot else "an object from before the loop"
                 written = id(held) in region.after or any(s.holder is held for s in self.slots)
-                if changed or older and written:
+                if (changed or older and written) and slot.form == other.form == "carried":
                     raise BadInput(
                         f"{name} and {beside} are the same object after an iteration of a loop that changes it; copy one of them"
                     )
@@ -295,6 +295,8 @@ class Loop:
             return False
         if slot.form == "late":
             last = last.x if isinstance(last, Late) else last
+            if slot.is_read_early and slot.carry_flag(trace, last):
+                return True
             found = numbers_in(last)
             if isinstance(last, (Conflict, type(UNBOUND))) or has_function(last) or not self.can_leave(found, region):
                 slot.form = "local"
@@ -320,11 +322,7 @@ class Loop:
                 raise Retry(self)
             if self.carry_choice(slot, last):
                 return True
-            slot.reason = (
-                f"{slot.name or self.name_of(slot.holder)} is {describe(slot.first)} before a loop and {describe(last)} after "
-                f"an iteration{remedy(slot.first, last, 'in both')}"
-            )
-            self.make_late(slot)
+            self.make_late(slot, last)
             if slot.key is None:
                 raise BadInput(slot.reason)
             return True
@@ -341,11 +339,7 @@ class Loop:
             value = self.read(b, region)
             kind = join(types[position], value.type)
             if kind is None:
-                slot.reason = (
-                    f"{slot.name or self.name_of(slot.holder)} is {describe(slot.first)} before a loop and {describe(last)} after "
-                    f"an iteration{remedy(slot.first, last, 'in both')}"
-                )
-                self.make_late(slot)
+                self.make_late(slot, last)
                 return True
             redo |= kind != types[position]
             types[position] = kind
@@ -355,8 +349,13 @@ class Loop:
         slot.types = types
         return redo
 
-    def make_late(self, slot: Slot) -> None:
+    def make_late(self, slot: Slot, last: Any) -> None:
         """Stop carrying a slot: its values before the loop and after an iteration have no common form."""
+        first, last = (x[0] if slot.may_be_absent and isinstance(x, tuple) else x for x in (slot.first, last))
+        slot.reason = (
+            f"{slot.name or self.name_of(slot.holder)} is {describe(first)} before a loop and {describe(last)} after "
+            f"an iteration{remedy(first, last, 'in both')}"
+        )
         slot.form = "late" if not isinstance(slot.holder, (Storage, list, deque)) else "local"
         if slot.may_be_absent:
             slot.first, slot.may_be_absent = Late(*slot.first), False
@@ -412,8 +411,8 @@ class Loop:
                 for x in parts(after):
                     self.tie(x, slot.tied)
             named, outside = moved.get(slot, ([], []))
-            # An array that a branch in the iteration has tied to another may be what another name holds.
-            for x in [*outside, *(x for x in last if x.storage.tied)]:
+            # An array that a branch in the iteration has chosen may be what another name holds.
+            for x in [*outside, *(x for x in last if may_be_another(trace, x))]:
                 text = (
                     f"after a loop that assigns it, {slot.name or 'a variable'} may be the same object as another variable; copy it "
                     "before changing it"

@@ -43,6 +43,9 @@ class Merger:
         self.afterwards: list[Operation] = []  # read the results
         self.known: dict[tuple[int, int], Any] = {}
         self.memory: dict[tuple[int, int], Storage] = {}  # by side and storage: the merged storage
+        self.places: dict[
+            tuple[int, int], Any
+        ] = {}  # by side and new storage: how it is merged first (see ``aliases``)
         self.objects: dict[tuple[int, int], Any] = {}  # by side and container or object: the merged one
         self.blanks: dict[tuple[int, int], Any] = {}  # the placeholder for it on the other side
         self.kept: list[Any] = []  # keeps alive the objects that the tables know by id
@@ -97,7 +100,7 @@ class Merger:
             return self.late(
                 *(UNBOUND if isinstance(x, Unread) else x for x in (a, b)),
                 name,
-                (a if isinstance(a, Unread) else b).text,
+                a if isinstance(a, Unread) else b,
             )
         if isinstance(a, Late) or isinstance(b, Late) or a is UNBOUND or b is UNBOUND:
             return self.late(a, b, name)
@@ -160,6 +163,9 @@ class Merger:
     def rows(self, a: Any, b: Any, name: str) -> Rows | None:
         """Merge the contents of two lists or tuples of different lengths; None if their items have no common form."""
         sides = (list(a), list(b))
+        known = next((x[0] for x in sides if has_rows(x) and isinstance(x[0].length, Conflict)), None)
+        if known is not None:
+            return known
         if not all(is_plain(x) for side in sides for x in side) or not self.trace.allows("may_grow"):
             return None
         if any(self.is_changed(x, side) for side in (0, 1) for x in sides[side]):
@@ -216,8 +222,9 @@ class Merger:
             f"{name or 'an object'} may be one of two objects, depending on a condition that is not known while compiling, so none of "
             "them can be changed; copy it first"
         )
-        for x in (made, *older) if older else ():
-            self.trace.tied[id(x)] = x, text
+        known = [self.trace.tied[id(x)][1] for x in (a, b) if id(x) in self.trace.tied]
+        for x in (made, *older) if older else (made,) if known else ():
+            self.trace.tied[id(x)] = x, text if older else known[0]
         return self.trace.new(made)
 
     def number(self, x: Any, side: int) -> Value:
@@ -298,12 +305,19 @@ class Merger:
             older += [other] if other is not made.storage else []
         if older:
             self.trace.uneven()
+        aliases = self.trace.aliases
+        is_shared = bool(older) or any(aliases.is_one_of_several(x.storage) for x in (a, b))
+        if not is_shared:
+            for side, x in enumerate((a, b)):
+                self.places[side, id(x.storage)] = made.storage, x.view, True
+        elif not aliases.link(self, made, a, b):
             text = (
                 f"{name or 'an array'} may be one of two arrays, depending on a condition that is not known while compiling, so none "
                 "of them can be written to; copy it first"
             )
             for storage in (made.storage, *older):
                 storage.tied = text
+        made.storage.tied = made.storage.tied or next(filter(None, (aliases.text(x.storage) for x in (a, b))), "")
         return made
 
     def of_bounded_lengths(self, a: Value, b: Value, name: str) -> Value | None:
@@ -341,10 +355,11 @@ class Merger:
         with self.trace.builder.writing(self.blocks[side].operations):
             return value_after(x, self.afters[side])
 
-    def late(self, a: Any, b: Any, name: str, unread: str = "") -> Any:
+    def late(self, a: Any, b: Any, name: str, unread: Any = None) -> Any:
         if a is b:
             return a
-        unread = unread or next((x.unread for x in (a, b) if isinstance(x, Late)), "")
+        known = [unread, *(x.unread for x in (a, b) if isinstance(x, Late))]
+        unread = next((x for x in known if x is not None), None)
         absent = [True if x is UNBOUND else x.absent if isinstance(x, Late) else False for x in (a, b)]
         held = [UNBOUND if x is UNBOUND else x.x if isinstance(x, Late) else x for x in (a, b)]
         if any(x is UNBOUND for x in held):

@@ -22,6 +22,7 @@ from ..recursion import DeepRecursion
 from ..source.definitions import describe
 from ..values.layout import Build, layout_of, names_of_arguments, scan
 from . import surface  # noqa: F401  it registers what functions do on traced values
+from .aliases import Aliases
 from .arguments import identifier, traced_leaf, type_of_argument
 from .array_subclasses import ArraySubclasses
 from .branches import Branches
@@ -106,9 +107,11 @@ class Interpreter(Branches):
         self.active = []
         self.recursions = {}
         self.tied: dict[int, tuple[Any, str]] = {}
+        self.aliases = Aliases(self)
         self.outside = Outside()
         self.disordered: dict[int, Any] = {}
         self.candidates: dict[int, Candidates] = {}
+        self.merged: dict[int, tuple[Any, Value, Any, Any]] = {}
         self.called_back: dict[int, Any] = {}
         self.tests_of_choices: dict[
             Value, Any
@@ -223,10 +226,9 @@ class Interpreter(Branches):
     def write(self, array: Array, value: Value) -> None:
         storage = array.storage
         array.check_writeable("assignment destination is read-only")
-        if storage.tied:
-            raise BadInput(storage.tied)
-        self.touch(storage)
-        storage.value = value if array.view is None else array.view.write(storage.value, value)
+        if text := self.aliases.text(storage):
+            raise BadInput(text)
+        self.aliases.write(storage, array.view, value)
 
     def concrete(self, x: Any, what: str) -> Any:
         if not isinstance(x, Traced):

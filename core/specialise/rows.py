@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from ..errors import BadInput
 from ..ir.typed import ArrayType
 from ..values.items import count_of, items_of
+from .scopes import Conflict
 from .traced import Scalar
 
 KINDS = (list, tuple, deque)
@@ -57,6 +58,11 @@ class Rows:
 
     __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __call__ = __index__ = __float__ = refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __str__ = __format__ = __int__ = __array__ = refuse  # type: ignore[assignment]
+
+
+def unclear(text: str) -> Rows:
+    """Return the content of a list that two paths have left with contents that cannot be merged: its use is refused."""
+    return Rows(Conflict(text), (), None, (), 0, True)
 
 
 def has_rows(x: Any) -> bool:

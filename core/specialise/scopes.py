@@ -142,7 +142,14 @@ class Conflict:
 
 
 class Unread(Conflict):
-    """The content, at the start of an iteration, of a variable that only earlier iterations have assigned."""
+    """The content, at the start of an iteration, of a variable that only earlier iterations have assigned.
+
+    ``slot`` is the place in the loop.
+    """
+
+    def __init__(self, text: str, slot: Any) -> None:
+        super().__init__(text)
+        self.slot = slot
 
 
 UNASSIGNED = "a variable is used that is not assigned on every path; assign it before the condition or loop"
@@ -175,11 +182,11 @@ REFUSALS = {Choice.refuse, Conflict.refuse, Text.refuse}
 class Late:
     """A variable that may be unassigned: reading it raises at run time if ``absent`` holds.
 
-    ``unread``: why it cannot be read, if an earlier iteration may have assigned it. ``before``: why its value before a
+    ``unread``: its content at the start of an iteration, if an earlier one may have assigned it. ``before``: why its value before a
     loop, which it keeps if the loop does not run, cannot be used instead.
     """
 
-    def __init__(self, x: Any, absent: Any, unread: str = "", before: str = "") -> None:
+    def __init__(self, x: Any, absent: Any, unread: Unread | None = None, before: str = "") -> None:
         self.x = x
         self.absent = absent
         self.unread = unread

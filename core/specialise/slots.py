@@ -21,7 +21,8 @@ from ..ir.derived import is_known
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
 from ..source.trees import nodes
-from .forms import NUMBERS, containers, same_entries
+from .choices import empty_like
+from .forms import NUMBERS, containers, has_function, same_entries
 from .numbers import arrays_in
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .state import content, present
@@ -36,7 +37,8 @@ class Slot:
     key: Any
     form: str  # carried, late or local
     first: Any = UNBOUND  # the object there before the loop
-    may_be_absent: bool = False  # it holds a number that may be unassigned, carried as a pair (number, whether absent)
+    may_be_absent: bool = False  # it may be unassigned, and is carried as a pair (value, whether absent)
+    is_read_early: bool = False  # an iteration may read what an earlier one has assigned, or nothing has
     types: list[ArrayType] | None = None
     first_types: list[ArrayType] = field(default_factory=list)  # those before the loop
     learned: tuple[list[ArrayType], list[ArrayType]] | None = (
@@ -59,7 +61,9 @@ class Slot:
     def begin(self) -> None:
         """Note what the place holds before the loop."""
         found = self.held()
-        self.may_be_absent = isinstance(found, Late) and _is_number(found.x) and not found.unread and not found.before
+        self.may_be_absent = (
+            isinstance(found, Late) and _is_number(found.x) and found.unread is None and not found.before
+        )
         self.first = self.held()
         if self.first is UNBOUND or isinstance(self.first, (Conflict, Late)):
             self.form = "late"
@@ -75,9 +79,21 @@ class Slot:
             return list(x)
         assert isinstance(x, dict)
         x = x.get(self.key, UNBOUND)
-        if self.may_be_absent and (isinstance(x, Late) or _is_number(x)):
+        if self.may_be_absent and x is not UNBOUND and not isinstance(x, Conflict):
             return (x.x, x.absent) if isinstance(x, Late) else (x, False)
         return x
+
+    def wants_flag(self, x: Any) -> bool:
+        """Note that an iteration reads the place, which may be unassigned; False if ``x``, assigned later, cannot be carried."""
+        self.is_read_early = self.form == "late" and self.first is UNBOUND and is_carried(x)
+        return self.is_read_early
+
+    def carry_flag(self, trace: Any, last: Any) -> bool:
+        """Carry the place with a flag that tells whether it is unassigned; ``last`` has the form of its values."""
+        if not is_carried(last):
+            return False
+        self.form, self.may_be_absent, self.first, self.types = "carried", True, (empty_like(trace, last), True), None
+        return True
 
     def expected(self, first: list[ArrayType]) -> list[ArrayType]:
         """Return the types to begin with: what they became in an earlier attempt that began with the same, else ``first``."""
@@ -181,6 +197,11 @@ def is_changed(slot: Slot) -> bool:
     return any(x.storage.value not in slot.parameters for x in arrays_in(slot.general)) or not all(
         same_entries(a, content(x)) for x, a in zip(held, slot.started)
     )
+
+
+def is_carried(x: Any) -> bool:
+    """Whether a value can be carried by a loop before which there is none: the lengths of its arrays are known."""
+    return not isinstance(x, (Conflict, Late)) and not has_function(x) and all(a.type.is_static for a in arrays_in(x))
 
 
 def _is_number(x: Any) -> bool:

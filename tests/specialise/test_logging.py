@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
+import traceback
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -74,7 +77,54 @@ def test_levels_are_those_of_the_run(target, caplog):
 
 
 def test_refused(target):
-    with pytest.raises(mo.BadInput, match="logging with exc_info cannot be compiled"):
-        mo.jit(lambda x: (LOG.error("x", exc_info=True), x)[1], target=target)(2.0)
+    with pytest.raises(mo.BadInput, match="logging with stack_info cannot be compiled"):
+        mo.jit(lambda x: (LOG.error("x", stack_info=True), x)[1], target=target)(2.0)
     with pytest.raises(mo.BadInput, match="log its parts"):
         mo.jit(lambda x: (LOG.error("%s", [x]), x)[1], target=target)(2.0)
+
+
+def _root(x):
+    if x > 5.0:
+        raise ValueError(f"too large: {x}")
+    return math.sqrt(x)
+
+
+def caught(x):
+    try:
+        return _root(x) + 1
+    except ValueError:
+        LOG.exception("no root of %s", x)
+        return 2 * x
+
+
+def caught_and_raised(x):
+    try:
+        return _root(x)
+    except Exception as error:
+        LOG.error("no root", exc_info=error)
+        raise
+
+
+def nothing_caught(x):
+    LOG.warning("nothing", exc_info=True)
+    return x
+
+
+@pytest.mark.parametrize("f", [caught, caught_and_raised, nothing_caught])
+def test_with_the_exception_and_its_traceback(target, caplog, f):
+    def told(f, x):
+        caplog.clear()
+        with suppress(ValueError):
+            f(x)
+        found = []
+        for record in caplog.records:
+            kind, error, trace = record.exc_info or (None, None, None)
+            lines = [(frame.name, frame.lineno) for frame in traceback.extract_tb(trace)]
+            found.append((record.getMessage(), kind, str(error), [line for line in lines if line[0] != "__call__"]))
+        return found
+
+    compiled = mo.jit(f, target=target)
+    for x in (4.0, 9.0, -1.0):
+        expected = told(f, x)
+        assert told(compiled, x) == expected
+    assert told(mo.jit(mo.grad(f), target=target), 9.0) == told(f, 9.0)

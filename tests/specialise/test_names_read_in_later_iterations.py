@@ -1,9 +1,13 @@
 # ruff: noqa: F821 -- names are read before the line that assigns them, as a later iteration does
 """A name that some paths of an iteration assign and later iterations read; unassigned, it raises as in Python."""
 
+import math
+
 import numpy as np
 import pytest
 from path_tester import check_gradient, run_on
+
+import morula as mo
 
 
 def by_a_while(x):
@@ -114,3 +118,76 @@ def test_a_name_that_an_earlier_iteration_assigned(f, x, path):
 def test_a_name_that_no_iteration_assigned(path):
     with pytest.raises(UnboundLocalError, match="cannot access local variable 'step'"):
         run_on(path)(unassigned)(0.5)
+
+
+def _cubic(s):
+    return None if s > 2.0 else s * 1.1
+
+
+def read_behind_a_test(x, n):
+    i, s = 0, 0.0
+    while i < n:
+        if i > 0:
+            a = s * 0.5 + x
+        if i == 0 or a > 3.0:
+            a = x
+        s = s + a * a
+        i += 1
+    return s
+
+
+def from_an_earlier_iteration(x, n):
+    s = 0.0
+    for k in range(n):
+        if x * k < 2.0:
+            y = np.array([x, x * k])
+        s += y.sum()
+    return s
+
+
+def none_or_a_number(x, n):
+    i, s = 0, 0.0
+    while True:
+        if i > 0:
+            a = _cubic(s)
+        if i == 0 or a is None or a > 3.0:
+            a = x
+        s = s + a
+        i += 1
+        if i >= n:
+            break
+    return s
+
+
+def assigned_where_nothing_is_raised(x, n):
+    s, i = 0.0, 0
+    while i < n:
+        i += 1
+        try:
+            y = [np.sqrt(x), math.sqrt(2.0 - x * i)]
+        except ValueError:
+            continue
+        s += y[0] * y[1]
+    return s
+
+
+@pytest.mark.parametrize(
+    "f", [read_behind_a_test, from_an_earlier_iteration, none_or_a_number, assigned_where_nothing_is_raised]
+)
+def test_a_name_that_earlier_iterations_may_have_assigned(path, f):
+    for n in (1, 3, 6):
+        check_gradient(path, f, 0.7, n, argnums=(0,))
+
+
+def never_assigned(x, n):
+    s = 0.0
+    for k in range(n):
+        if x * k > 2.0:
+            y = x * k
+        s += y
+    return s
+
+
+def test_a_name_that_no_iteration_has_assigned(target):
+    with pytest.raises(UnboundLocalError, match="cannot access local variable 'y'"):
+        mo.jit(never_assigned, target=target)(0.7, 6)

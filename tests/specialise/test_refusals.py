@@ -41,7 +41,7 @@ def two_kinds(x):
 
 def two_lengths(x):
     values = [x]
-    if x > 0:  # here
+    if x > 0:
         values.append(lambda: x)
     return values
 

@@ -176,6 +176,7 @@ SAME = {
         np.gradient(a, 2.0, axis=0, edge_order=2),
         np.gradient(a[0], X[:4], edge_order=2),
     ),
+    "known items": lambda a: (np.sum(a), call(np.array, [[1, 2]]).tolist(), call(np.float64, 2.5)),
     "items": lambda a: (a.item(0), a[0, 0].item(), a.tolist()[0], a.size, a.ndim, a.shape, call(len, a)),
     "piecewise": lambda a: call(np.piecewise, a, [a < 0, a >= 1], [lambda v: -v, lambda v: v * v, 0.5]),
     "contains": lambda a: (call(operator.contains, a[0], a[0, 1]), call(operator.contains, a[0], 77.0)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from path_tester import check_gradient, check_value
@@ -171,3 +173,55 @@ def at_what_python_returns(x, v):
 @pytest.mark.parametrize("path", ["native", "xla"])
 def test_a_key_from_python_is_not_known_while_compiling(path):
     check_gradient(path, at_what_python_returns, 0.7, V)
+
+
+class Pair:
+    def __init__(self, parts):
+        self.parts = parts
+
+    def total(self):
+        return sum(p() for p in self.parts)
+
+
+def not_used_after_what_may_raise(x, v):
+    try:
+        parts = []
+        first = math.sqrt(x)
+        parts.append(lambda: first * x)
+        second = math.log(x)
+        parts.append(lambda: second)
+        found = Pair(parts).total()
+    except ValueError:
+        return 3.0 * x
+    return found + v[0] * x
+
+
+def not_used_after_the_branch(x, v):
+    steps = [lambda: x]
+    if x > 0.0:
+        steps.append(lambda: x * v[1])
+        total = sum(step() for step in steps)
+    else:
+        total = steps[0]() * 2.0
+    return total * x
+
+
+@pytest.mark.parametrize("x", [1.5, -0.5])
+@pytest.mark.parametrize("f", [not_used_after_what_may_raise, not_used_after_the_branch])
+def test_a_list_of_two_lengths_that_is_not_used_any_more(path, f, x):
+    check_gradient(path, f, x, V, argnums=(0, 1))
+
+
+def used_after_the_loop(x, n):
+    total = 0.0
+    for i in range(n):
+        steps = [lambda: x]
+        if x > i:
+            steps.append(lambda i=i: x * i)
+        total += len(steps)
+    return total
+
+
+def test_one_that_is_used_is_refused(target):
+    with pytest.raises(mo.BadInput, match="a container is a list of length 2 on one path and a list of length 1"):
+        mo.jit(lambda x, a: used_after_the_loop(x, int(a[0])), target=target)(1.5, np.array([3, 4]))

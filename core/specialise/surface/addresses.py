@@ -7,6 +7,7 @@ from typing import Any
 from ...errors import BadInput
 from ..traced import ATTRIBUTES, Array, Trace
 from .arguments import refuse
+from .shared_memory import may_be_another
 from .views import Derived, Part, Strided
 
 _UNKNOWN = "compiled code cannot tell whether two arrays begin at the same place in memory; compare np.shares_memory of them, or pass copies"
@@ -15,12 +16,13 @@ _UNKNOWN = "compiled code cannot tell whether two arrays begin at the same place
 class Address:
     """Where an array begins."""
 
-    def __init__(self, array: Array) -> None:
+    def __init__(self, trace: Trace, array: Array) -> None:
         self.storage = array.storage
+        self.is_known = not may_be_another(trace, array)
         self.start = _start(array.view)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Address) or self.storage.tied or other.storage.tied:
+        if not isinstance(other, Address) or not (self.is_known and other.is_known):
             raise BadInput(_UNKNOWN)
         if self.storage is not other.storage:
             return False
@@ -55,7 +57,7 @@ def interface(trace: Trace, x: Any) -> dict[str, Any]:
     if not isinstance(x, Array):
         raise refuse("__array_interface__ of a number", "use np.asarray(x)")
     shape = ATTRIBUTES["shape"](trace, x)
-    return {"data": (Address(x), x.is_read_only), "typestr": x.type.dtype.str, "shape": shape, "version": 3}
+    return {"data": (Address(trace, x), x.is_read_only), "typestr": x.type.dtype.str, "shape": shape, "version": 3}
 
 
 ATTRIBUTES["__array_interface__"] = interface

@@ -116,6 +116,7 @@ def set_writeable(trace: Any, x: Array, wanted: Any) -> None:
         return
     is_given = any(x is a for a in trace.given_arrays)
     is_kept = is_given or trace.resolved(x.region) is not trace.region or x.storage.is_read_only
+    is_kept = is_kept or trace.aliases.is_one_of_several(x.storage)
     if isinstance(wanted, Traced) or is_kept or wanted and (x.view is not None or not x.is_fixed):
         raise refuse(
             "changing the writeable flag of an array that the program has not made itself, or has made on another path",

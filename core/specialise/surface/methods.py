@@ -166,6 +166,8 @@ def item(trace: Trace, x: Any, *args: Any) -> Any:
 
 @method
 def tolist(trace: Trace, x: Any) -> Any:
+    if isinstance(x, np.generic):  # an element that is known while compiling
+        return x.item()
     known = known_content(trace, trace.value(x))  # type: ignore[arg-type]
     if known is not None:
         return known.tolist()

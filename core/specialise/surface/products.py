@@ -13,6 +13,7 @@ from ...errors import BadInput
 from ...ir.builder import Shape
 from ...ir.dynamic import Value
 from ...ir.typed import Dim
+from ..float_errors import named
 from ..traced import Array, Trace, traces
 from .arguments import axis_of, integer, is_array_like, refuse, refuse_given, static, strong, value
 from .operators import of_objects, share_memory, stored
@@ -113,9 +114,10 @@ def dot(trace: Trace, a: Any, b: Any, out: Any = None) -> Any:
     x, y = strong(trace.builder, value(trace, a)), strong(trace.builder, value(trace, b))
     if not x.type.shape or not y.type.shape:
         return stored(trace, trace.builder.ufunc(np.multiply, x, y), out)
-    if y.type.ndim <= 2:
-        return stored(trace, matrix_product(trace, x, y), out)
-    return stored(trace, contracted(trace, x, y, [x.type.ndim - 1], [y.type.ndim - 2]), out)
+    with named(trace.builder, np.matmul, "dot"):
+        if y.type.ndim <= 2:
+            return stored(trace, matrix_product(trace, x, y), out)
+        return stored(trace, contracted(trace, x, y, [x.type.ndim - 1], [y.type.ndim - 2]), out)
 
 
 @traces(np.vdot)

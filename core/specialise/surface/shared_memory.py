@@ -23,12 +23,17 @@ def shares_memory(trace: Trace, a: Any, b: Any, max_work: Any = None) -> bool:
     if 0 in (*a.type.shape, *b.type.shape):
         return False
     if a.storage is not b.storage:
-        if a.storage.tied or b.storage.tied or is_given(trace, a) and is_given(trace, b):
+        if may_be_another(trace, a) or may_be_another(trace, b) or is_given(trace, a) and is_given(trace, b):
             raise refuse("np.shares_memory of arrays that may be the same", _REMEDY)
         return False
     if a.view is not None and b.view is not None and a.view is not b.view:
         raise refuse("np.shares_memory of two views of one array", _REMEDY)
     return True
+
+
+def may_be_another(trace: Any, x: Array) -> bool:
+    """Whether an array may share memory with others of other storages."""
+    return bool(x.storage.tied) or trace.aliases.is_one_of_several(x.storage)
 
 
 def is_given(trace: Any, x: Array) -> bool:
