@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import api, forward
+from .. import series as taylor_mode
 from ..eager.recorded import custom
 from ..errors import BadInput, NoDerivative
 from ..implicit import constant
@@ -39,6 +40,11 @@ always_traces(api.gradient)(transforms.trace_gradient)
 always_traces(forward.jvp)(pushforwards.trace_jvp)
 always_traces(forward.linearize)(
     lambda trace, f, *primals: pushforwards.trace_linearize(trace, forward.ones_like, forward.filled, f, *primals)
+)
+always_traces(taylor_mode.taylor)(
+    lambda trace, f, x, order, series=None: taylor_mode.along(
+        lambda *call: pushforwards.trace_series(trace, *call), f, x, order, series
+    )
 )
 always_traces(forwarddiff)(lambda trace, f, x: trace.call(f, x))
 always_traces(tree.rebuild)(

@@ -20,7 +20,7 @@ from ..errors import NoDerivative
 from . import matrix_norms as matrix_norms
 from .matrix_factorisations import from_triangle, onto_triangle, singular_values_cotangent
 from .products import hermitian as dagger
-from .table import joint, linear, model, takes_sequences, vjp, zero
+from .table import joint, linear, model, solves, takes_sequences, vjp, zero
 from .transposes import scatter
 
 # Equations
@@ -53,7 +53,12 @@ def tensorinv_pullback(dy: Any, y: Any, a: Any, ind: int = 2) -> Any:
     return np.reshape(inv_pullback(np.reshape(dy, (n, n)), np.reshape(y, (n, n)), a), np.shape(a))
 
 
+def matrix_product(a: Any, y: Any, b: Any) -> Any:
+    return (a @ y[..., None])[..., 0] if np.ndim(b) == 1 else a @ y
+
+
 joint(np.linalg.solve, solve_pullback)
+solves(np.linalg.solve, matrix_product)
 vjp(np.linalg.inv, inv_pullback)
 joint(np.linalg.tensorsolve, tensorsolve_pullback)
 vjp(np.linalg.tensorinv, tensorinv_pullback)
