@@ -57,7 +57,7 @@ def taylor(f: Function, x: Any, order: int, series: Any = None) -> list[Any]:
     [6.0, 3.0, 2.0]
     """
     try:
-        return along(lambda *call: run_taylor(None, *call), f, x, order, series)
+        return along(lambda *call: _run(None, *call), f, x, order, series)
     except Exception as error:
         prune(error)
         raise
@@ -92,6 +92,12 @@ def derivatives(f: Function, x: Any, n: int) -> list[Any]:
 
 def times(c: Any, factor: float) -> Any:
     return tree.rebuild(c, lambda _, e: e * factor, is_leaf=has_tangent, constant=lambda *_: None)
+
+
+def _run(tape: Tape | None, *call: Any) -> list[Any]:
+    from . import specialise  # noqa: F401  traces the rules of single calls; imported on first use
+
+    return run_taylor(tape, *call)
 
 
 def along(run: Run, f: Function, x: Any, order: int, series: Any) -> list[Any]:
@@ -129,7 +135,7 @@ def along(run: Run, f: Function, x: Any, order: int, series: Any) -> list[Any]:
 
 
 def _taylor(tape: Tape, f: Function, x: Any, order: int, series: Any = None) -> list[Any]:
-    return along(lambda *call: run_taylor(tape, *call), f, x, order, series)
+    return along(lambda *call: _run(tape, *call), f, x, order, series)
 
 
 HANDLERS[taylor] = _taylor
