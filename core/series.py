@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from .faults import prune
 from .rules.registry import HANDLERS
 from .source.requirements import check_function
 from .values import tree
-from .values.numbers import Int
+from .values.numbers import call_on
 from .values.tangents import has_tangent
 
 __all__ = ["derivatives", "taylor"]
@@ -97,13 +98,18 @@ def times(c: Any, factor: float) -> Any:
 def _run(tape: Tape | None, *call: Any) -> list[Any]:
     from . import specialise  # noqa: F401  traces the rules of single calls; imported on first use
 
-    return run_taylor(tape, *call)
+    f, primals, coefficients = call
+    return run_taylor(tape, *call) if coefficients else [call_on(tape, f, *primals)]
 
 
 def along(run: Run, f: Function, x: Any, order: int, series: Any) -> list[Any]:
     """Check the arguments of ``taylor``, and run it: ``run(f, primals, coefficients of t, t^2, ...)``."""
     check_function(f)
-    if type(order) not in (int, Int) and not isinstance(order, np.integer) or order < 0:
+    try:
+        n = -1 if isinstance(order, bool) else operator.index(order)
+    except TypeError:
+        n = -1
+    if n < 0:
         raise BadInput(f"the order of a Taylor series is an int that is not negative, not {order!r}")
     primals = x if type(x) is tuple else (x,)
     if series is None:
@@ -126,11 +132,9 @@ def along(run: Run, f: Function, x: Any, order: int, series: Any) -> list[Any]:
                 f"the series of an argument is a list of the coefficients of t, t^2, ..., not a {type(s).__name__}; for a "
                 "direction v, pass [v]"
             )
-        if s is not None and len(s) > order and order > 0:
-            raise BadInput(f"the series has {len(s)} coefficients after the argument itself, but the order is {order}")
-    if not order:
-        return run(f, primals, [])
-    coefficients = [tuple(None if s is None or k >= len(s) else s[k] for s in each) for k in range(int(order))]
+        if s is not None and len(s) > n > 0:
+            raise BadInput(f"the series has {len(s)} coefficients after the argument itself, but the order is {n}")
+    coefficients = [tuple(None if s is None or k >= len(s) else s[k] for s in each) for k in range(n)]
     return run(f, primals, coefficients)
 
 

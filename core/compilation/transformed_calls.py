@@ -51,6 +51,7 @@ always_traces(tree.rebuild)(
     lambda trace, *args, **options: tree.rebuild_traced(trace, (np.ndarray, Array), *args, **options)
 )
 always_traces(custom.nestlevel)(lambda trace: trace.level)
+always_traces(custom.taylor_order)(lambda trace: trace.taylor_order)
 
 
 def values_of(trace: Any, x: Any) -> tuple[list[Value], list[Any], Any]:

@@ -42,11 +42,13 @@ def trace_series(trace: Any, f: Callable[..., Any], primals: tuple[Any, ...], se
     ``series`` holds, from the coefficient of t on, tuples with an entry for each argument.
     """
     order = len(series)
+    if not order:
+        return [trace.call(f, *primals)]
 
     def with_series(function: Function, varying: Sequence[bool]) -> Function:
         return taylor(function, varying, order, trace.target, trace.level > 0)
 
-    y, coefficients = _pushed(trace, f, primals, series, {}, with_series)
+    y, coefficients = _pushed(trace, f, primals, series, {}, with_series, order)
     return [y, *coefficients]
 
 
@@ -67,16 +69,17 @@ def _pushed(
     given: Sequence[tuple[Any, ...]],
     kwargs: dict[str, Any],
     transform: Callable[[Function, Sequence[bool]], Function],
+    order: int = 0,
 ) -> tuple[Any, list[Any]]:
     """Return the value of a function, and for each tuple of tangents that is given one of the result.
 
-    ``transform`` makes, of a typed function, one that takes and returns so many tangents for each value that varies.
+    ``order`` is that of a Taylor series, else 0. ``transform`` makes, of a typed function, one that takes and returns so many tangents for each value that varies.
     """
     each = [once(trace.call(paired, primals, tangents), (np.ndarray, Array)) for tangents in given]
     pairs = [(path, x, [e[i][2] for e in each]) for i, (path, x, _) in enumerate(each[0])]
     ints = [(path[0][1], _varies(dxs)) for path, x, dxs in pairs if is_python_int(x)]
     of_ints = [[varies for k, varies in ints if k == i] for i in range(len(primals))]
-    run = Run(trace, f, primals, kwargs, range(len(primals)), integers=of_ints)
+    run = Run(trace, f, primals, kwargs, range(len(primals)), integers=of_ints, order=order)
     pairs = [(path, x, dxs) for path, x, dxs in pairs if _varies(dxs) or not is_python_int(x)]
     made = run.made
     kinds = [kind for e in run.entered for kind in e.types if kind is not None]

@@ -250,6 +250,7 @@ class Trace:
     is_hashing: bool = False  # whether the hash of a key is being computed, which must be known
     checked: set[Value]  # the results of calls that raise nothing which a ``try`` could catch
     level: int = 0  # how many derivatives are taken of the traced code
+    taylor_order: int = 0  # the order of the series that the innermost of them computes, if it does
     by_hand: int = 0  # how many pullbacks of the user's own have been met: hooks and custom adjoints
     stack: ClassVar[list[Trace]] = []
 

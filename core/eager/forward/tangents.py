@@ -61,6 +61,9 @@ class Tangents:
         self.within: list[Tangents] = []  # tables of derivatives inside of this one
         self.beside: list[Tangents] = []  # the tables of the same tape in Taylor mode
 
+    is_series = False
+    """Whether it is the table of a tape of Taylor mode."""
+
     @property
     def tables(self) -> list[Tangents]:
         return [self]

@@ -14,6 +14,7 @@ from ...rules.connected import connected
 from ..arrays import apply, models, plain_calls
 from ..arrays.apply import unknown_operands
 from ..forward.pushes import PUSHES
+from ..forward.transposed import varies
 from ..recorded.tape import Record, unknown_derivative
 from ..unrecorded.opaque import refusal
 from .programs import series_of_call
@@ -95,5 +96,5 @@ def _model(series: Coefficients, record: Record) -> None:
 @series_of(None)
 def _unknown(series: Coefficients, record: Record) -> None:
     y = record[1]
-    if series.varies(list(record[2:])):
+    if any(varies(part, record) for part in series.parts):
         series.lose(y, lambda: NoDerivative("a call has a derivative given by hand, of which no Taylor series can be derived"))

@@ -12,6 +12,7 @@ from ..forward.run import entered, seed, tangent_of
 from ..recorded.pullback import run_on
 from ..recorded.structure import Arguments, plain
 from ..recorded.tape import Tape
+from . import custom as custom
 from .pushes import SERIES
 from .tables import taylor_tape
 

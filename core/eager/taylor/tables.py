@@ -17,6 +17,8 @@ from ..recorded.tape import Record, Tape
 class Coefficients:
     """The tables ``parts`` of a tape; ``parts[k - 1]`` has the coefficients of t^k."""
 
+    is_series = True
+
     def __init__(self, tape: Tape, order: int) -> None:
         self.tape = tape
         self.parts = [Tangents(tape) for _ in range(order)]
