@@ -145,7 +145,9 @@ class Online:
         """Write coefficient k of a result of a function of which only the pullback is known."""
         key = op, "tangent"
         if key not in self.tangents:
-            self.tangents[key] = dict(zip(op.results, self.program(lambda: self.transposed(op))))
+            tangents = {v: self.derivative(v) for v in dict.fromkeys(op.positional) if self.varies(v)}
+            found = self.program(lambda: self.transposed(op, tangents))
+            self.tangents[key] = dict(zip(op.results, found))
         dy = self.tangents[key][value]
         return None if dy is None else self.divided(self.coefficient(dy, k - 1), k)
 
@@ -227,10 +229,8 @@ class Online:
 
         return [(v, slope, finite) for (v, _, finite), slope in zip(found, self.program(write))]
 
-    def transposed(self, op: Operation) -> list[Any]:
+    def transposed(self, op: Operation, tangents: dict[Value, Value]) -> list[Any]:
         """Write the tangents of the results of a call as the transpose of its pullback."""
-        operands = [v for v in dict.fromkeys(op.positional) if self.varies(v)]
-        tangents = {v: self.derivative(v) for v in operands}
         active = {r for r in op.results if r.type is not STACK and r.type.is_inexact}
         transposed_call(self.builder, op, active, self.sweep.target, tangents)
         return [tangents.get(r) for r in op.results]
@@ -247,7 +247,7 @@ class Online:
     def enter(self, op: Operation, results: Sequence[Value]) -> None:
         for r in results:
             self.makers[r] = op
-        self.made[_key(op)] = list(results)
+        self.made[_key(op, results)] = list(results)
 
     def program(self, write: Callable[[], Sequence[Any]]) -> list[Any]:
         """Make nodes of the operations that a function writes, and return those of its results."""
@@ -267,7 +267,7 @@ class Online:
         varying = any(map(self.varies, operands))
         made = Operation(op.kind, op.callee, operands, op.keywords, [], [], op.items, op.line, op.may_raise)
         if varying and op.results:
-            found = self.made.get(_key(made)) or self.negated_twice(made)
+            found = self.made.get(_key(made, op.results)) or self.negated_twice(made)
             if found is not None:
                 nodes.known.update(zip(op.results, found))
                 return
@@ -396,9 +396,9 @@ def _is_structured(op: Operation) -> bool:
     return op.kind != "call" or isinstance(op.callee, Function) or STACK in [v.type for v in (*op.operands, *op.results)]
 
 
-def _key(op: Operation) -> Any:
-    """Return what tells apart the results of operations."""
-    return op.callee, op.keywords, tuple(map(_identity, op.operands))
+def _key(op: Operation, results: Sequence[Value]) -> Any:
+    """Return what tells apart the results of operations; the types are part of it (of a reshape, say)."""
+    return op.callee, op.keywords, tuple(map(_identity, op.operands)), tuple((v.type.dtype, v.type.shape) for v in results)
 
 
 def _identity(v: Value) -> Any:
