@@ -7,7 +7,7 @@ whose series are one order shorter, and ``push`` maps the series of x' there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -16,16 +16,16 @@ import numpy as np
 from ...errors import BadInput, NoDerivative
 from ...rules.connected import connected
 from ...rules.registry import ADJOINTS, TANGENTS
+from ...rules.table import Rule, pull
 from ...source.definitions import describe, user_frame
 from ...values import tree
-from ...values.numbers import NUMBER_TYPES, PASSIVE, call_on
+from ...values.numbers import PASSIVE, call_on
 from ...values.tangents import has_tangent
 from ..forward.custom import check_pair, paired_result
 from ..forward.transposed import ones
 from ..recorded.custom import distinct, one_for_each, stop_gradient
 from ..recorded.structure import same_number
 from ..recorded.tape import Tape
-from .pushes import SERIES
 from .tables import Coefficients, taylor_tape
 
 Function = Callable[..., Any]
@@ -34,34 +34,77 @@ Function = Callable[..., Any]
 def call_in_taylor(tape: Tape, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function with a custom derivative in Taylor mode."""
     series: Coefficients = tape.tangents
-    inner = taylor_tape(tape.parent, series.order - 1, SERIES) if series.order > 1 else tape.parent
-    shorter: Coefficients | None = inner.tangents if series.order > 1 else None  # type: ignore[union-attr]
-    try:
-        if shorter is not None:
-            _enter(shorter, series, args)
-        run = partial(call_on, inner)
-        pair = run(TANGENTS.get(f) or ADJOINTS[f], *args, **kwargs)
+    definition = TANGENTS.get(f) or ADJOINTS[f]
+    made: list[Any] = []
+
+    def tangent(run: Function, derivative: Function) -> Any:
+        pair = run(definition, *args, **kwargs)
         if f in TANGENTS:
             check_pair(f, pair)
         elif not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
             raise BadInput(f"the adjoint of {describe(f)} must return (y, back), with back a function of dy")
-        y = call_on(tape.parent, distinct, pair[0])
-        series.length += 1
+        made.append(call_on(tape.parent, distinct, pair[0]))
         if not any(series.varies(x) for x in _leaves(args)):
-            return y
-        dxs = tuple(_derivative(series, shorter, x) for x in args)
-        if f in TANGENTS:
-            dy = run(pair[1], *dxs)
-        else:
-            dy = run(_transposed, f, pair[1], ones(pair[0]), args, dxs)
-        for e, de in paired_result(f, y, dy):
+            return None
+        dxs = tuple(map(derivative, args))
+        return run(pair[1], *dxs) if f in TANGENTS else run(_transposed, f, pair[1], ones(pair[0]), args, dxs)
+
+    series.length += 1
+    _set_by_tangent(series, args, tangent, lambda dy: paired_result(f, made[0], dy))
+    return made[0]
+
+
+def series_by_pullback(series: Coefficients, y: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Set the series of the result of a call by transposing the pullback of its rule.
+
+    The pullback runs on a tape of a lower order, so the cost is cubic in the order: each order runs the lower ones.
+    """
+
+    def tangent(run: Function, derivative: Function) -> Any:
+        again, back = run(_with_pullback, rule, args, kwargs)
+        return run(_transposed, rule.function, back, ones(again), args, tuple(map(derivative, args)))
+
+    _set_by_tangent(series, args, tangent, lambda dy: _pairs(y, dy))
+
+
+def _with_pullback(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Function]:
+    y = rule.function(*args, **kwargs)
+
+    def back(dy: Any) -> tuple[Any, ...]:
+        found = pull(rule, dy, y, args, kwargs)
+        return (*found, *[None] * (len(args) - len(found)))
+
+    return y, back
+
+
+def _pairs(y: Any, dy: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(y, (list, tuple)):
+        for e, de in zip(y, dy or ()):
+            yield from _pairs(e, de)
+    elif dy is not None:
+        yield y, dy
+
+
+def _set_by_tangent(series: Coefficients, args: Any, tangent: Function, paired: Function) -> None:
+    """Set the series of a result y from that of its derivative: y' = ``tangent(run, derivative)``.
+
+    ``run`` calls functions on a tape whose series are one order shorter, and ``derivative`` returns the derivative of an
+    argument's series there. ``paired(dy)`` gives the numbers and arrays of y with those of y'.
+    """
+    parent = series.tape.parent
+    inner = taylor_tape(parent, series.order - 1) if series.order > 1 else parent
+    shorter: Coefficients | None = inner.tangents if series.order > 1 else None  # type: ignore[union-attr]
+    try:
+        if shorter is not None:
+            for x in _leaves(args):
+                _set(shorter, x, series.get(x)[: shorter.order])
+        dy = tangent(partial(call_on, inner), partial(_derivative, series, shorter))
+        for e, de in paired(dy):
             found = [de, *(shorter.get(de) if shorter is not None else [])]
-            found = [None if c is None else call_on(tape.parent, _divided, c, k) for k, c in enumerate(found, 1)]
-            series.set(e, found)
-        if shorter is not None and (lost := next((p.lost for p in shorter.parts if p.lost), None)):
-            for part in series.parts:
-                part.lost = part.lost or lost
-        return y
+            series.set(e, [None if c is None else call_on(parent, _divided, c, k) for k, c in enumerate(found, 1)])
+        for part in shorter.parts if shorter is not None else ():
+            for mine in series.parts:
+                mine.lost = mine.lost or part.lost
     finally:
         if shorter is not None:
             shorter.end()
@@ -92,12 +135,6 @@ def _leaves(args: Any) -> list[Any]:
     found: list[Any] = []
     tree.rebuild(args, lambda _, x: found.append(x), is_leaf=has_tangent, is_shared=False)
     return found
-
-
-def _enter(shorter: Coefficients, series: Coefficients, args: Any) -> None:
-    """Give the numbers and arrays of some arguments their series on another tape."""
-    for x in _leaves(args):
-        _set(shorter, x, series.get(x)[: shorter.order])
 
 
 def _set(series: Coefficients, x: Any, coefficients: list[Any]) -> None:

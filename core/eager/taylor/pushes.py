@@ -11,6 +11,7 @@ from typing import Any
 
 from ...errors import NoDerivative
 from ...rules.connected import connected
+from ...rules.table import Rule
 from ..arrays import apply, models, plain_calls
 from ..arrays.apply import unknown_operands
 from ..forward.pushes import PUSHES
@@ -18,10 +19,8 @@ from ..forward.transposed import varies
 from ..recorded.tape import Record, unknown_derivative
 from ..unrecorded.opaque import refusal
 from .programs import series_of_call
-from .tables import Coefficients
-
-SERIES: dict[Any, Callable[[Coefficients, Record], None]] = {}
-
+from .custom import series_by_pullback
+from .tables import SERIES, Coefficients
 
 def series_of(*kinds: Any) -> Callable[[Any], Any]:
     def register(body: Any) -> Any:
@@ -50,22 +49,25 @@ def _by_rule(series: Coefficients, record: Record) -> None:
         place = series.tape.places.get(id(y))
         return series.lose(y, lambda: unknown_derivative(rule.function, place))
     if any(series.varies(x) for x in args):
-        _set_series(series, y, rule.function, args, kwargs)
+        _set_series(series, y, rule, args, kwargs)
 
 
 @series_of(apply.pull_back_binary)
 def _by_binary_rule(series: Coefficients, record: Record) -> None:
     _, y, rule, a, b = record
     if series.varies(a) or series.varies(b):
-        _set_series(series, y, rule.function, (a, b), {})
+        _set_series(series, y, rule, (a, b), {})
 
 
-def _set_series(series: Coefficients, y: Any, function: Any, args: Any, kwargs: dict[str, Any]) -> None:
+def _set_series(series: Coefficients, y: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> None:
     try:
-        result, found = series_of_call(series.run, function, args, kwargs, series)
-    except NoDerivative as error:
-        refused = error
-        return series.lose(y, lambda: refused)
+        result, found = series_of_call(series.run, rule.function, args, kwargs, series)
+    except NoDerivative:  # not of this call as a program: its pullback runs
+        try:
+            return series_by_pullback(series, y, rule, args, kwargs)
+        except NoDerivative as error:
+            refused = error
+            return series.lose(y, lambda: refused)
     _spread(series, y, result, iter(found))
 
 

@@ -12,8 +12,7 @@ from ..forward.run import entered, seed, tangent_of
 from ..recorded.pullback import run_on
 from ..recorded.structure import Arguments, plain
 from ..recorded.tape import Tape
-from . import custom as custom
-from .pushes import SERIES
+from . import pushes as pushes
 from .tables import taylor_tape
 
 Function = Callable[..., Any]
@@ -34,7 +33,7 @@ def run_taylor(
     each = [paired(primals, tuple(c)) for c in coefficients]
     chosen = sorted({path[0][1] for pairs in each for path, _, c in pairs if c is not None})
     each = [once([pair for pair in pairs if pair[0][0][1] in chosen]) for pairs in each]
-    tape = taylor_tape(parent, order, SERIES)
+    tape = taylor_tape(parent, order)
     series = tape.tangents
     found: list[Any] = []
 

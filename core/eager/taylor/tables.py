@@ -14,6 +14,10 @@ from ..forward.tangents import Stream, Tangents
 from ..recorded.tape import Record, Tape
 
 
+SERIES: dict[Any, Callable[[Any, Record], None]] = {}
+"""How each kind of record maps the series of its operands to those of its results; filled by ``pushes``."""
+
+
 class Coefficients:
     """The tables ``parts`` of a tape; ``parts[k - 1]`` has the coefficients of t^k."""
 
@@ -94,9 +98,9 @@ class SeriesStream(Stream):
             super().append(record)
 
 
-def taylor_tape(parent: Tape | None, order: int, pushes: dict[Any, Callable[[Any, Record], None]]) -> Tape:
+def taylor_tape(parent: Tape | None, order: int) -> Tape:
     """Return a tape that computes series."""
     tape = Tape(parent)
     tape.tangents = Coefficients(tape, order)
-    tape.records = SeriesStream(tape.tangents, pushes)  # type: ignore[assignment]
+    tape.records = SeriesStream(tape.tangents, SERIES)  # type: ignore[assignment]
     return tape
