@@ -100,32 +100,41 @@ def _of_constant_exponent(online: Online, op: Operation, exponent: float | None,
 
 
 def _at_zero(online: Online, op: Operation, exponent: float | None, k: int) -> Value | None:
-    """Write coefficient k of a power where x_0 is 0: that of the sum of binomial(n, m) x_0^(n - m) (x - x_0)^m."""
+    """Write coefficient k of x^n where x_0 is 0: with x = t v, it is coefficient k - n of v^n, or infinite beyond n."""
     b, (x, n), (y,) = online.builder, op.positional, op.results
+    zero = b.constant(0, y.type.dtype)
     if exponent is not None and exponent < 0:
         return None
     if exponent is not None and k < exponent:
-        return b.constant(0, y.type.dtype)
-    x0, n0 = online.base.get(x, x), online.base.get(n, n)
-    total, factor = None, b.constant(1.0)
-    powers: list[Value | None] = [None] * (k + 1)  # coefficients of (x - x_0)^m, m = 1 here
-    first = [None, *(_of(online, x, j) for j in range(1, k + 1))]
-    for m in range(1, k + 1):
-        powers = first if m == 1 else _convolved(online, powers, first)
-        less = b.ufunc(np.subtract, n0, b.constant(float(m)))
-        factor = b.ufunc(np.multiply, factor, b.ufunc(np.divide, b.ufunc(np.add, less, b.constant(1.0)), b.constant(float(m))))
-        if powers[k] is None:
-            continue
-        term = b.ufunc(np.multiply, factor, b.ufunc(op.callee, b.cast(x0, y.type.dtype), less))
-        none = b.ufunc(np.logical_or, *(b.ufunc(np.equal, v, b.constant(0, v.type.dtype)) for v in (factor, powers[k])))
-        term = b.where(none, b.constant(0, y.type.dtype), b.ufunc(np.multiply, term, powers[k]))
-        total = term if total is None else b.ufunc(np.add, total, term)
-    return b.constant(0, y.type.dtype) if total is None else total
-
-
-def _convolved(online: Online, p: list[Value | None], q: list[Value | None]) -> list[Value | None]:
-    n = len(p)
-    return [online.sum([online.product(p[j], q[k - j]) for j in range(k + 1)]) for k in range(n)]
+        return zero
+    x0, n0, x1 = online.base.get(x, x), online.base.get(n, n), _of(online, x, 1)
+    less = b.ufunc(np.subtract, n0, b.constant(float(k)))
+    infinite = b.ufunc(op.callee, b.cast(x0, y.type.dtype), less)
+    factor: Any = b.constant(1.0)
+    for m in range(k):
+        factor = b.ufunc(np.multiply, factor, b.ufunc(np.subtract, n0, b.constant(float(m))))
+    beyond = b.ufunc(np.multiply, infinite, b.ufunc(np.multiply, factor, x1)) if x1 is not None else b.constant(np.nan)
+    if exponent is not None:
+        return beyond
+    found = b.where(b.ufunc(np.greater, n0, b.constant(float(k))), zero, beyond)
+    key = op, "at zero"
+    shifted = online.tangents.setdefault(key, [])  # the coefficients of v^n
+    v = [_of(online, x, j) for j in range(1, k + 1)]
+    if v[0] is None:
+        v[0] = b.constant(0, x0.type.dtype)
+    if not shifted:
+        shifted.append(b.ufunc(op.callee, v[0], n0))
+    while len(shifted) < k + 1 and len(shifted) <= len(v) - 1:
+        m, terms = len(shifted), []
+        for j in range(1, m + 1):
+            if v[j] is not None:
+                scale = b.ufunc(np.subtract, b.ufunc(np.multiply, n0, b.constant(float(j))), b.constant(float(m - j)))
+                terms.append(b.ufunc(np.multiply, scale, b.ufunc(np.multiply, v[j], shifted[m - j])))
+        total = online.sum(terms)
+        shifted.append(zero if total is None else b.ufunc(np.divide, online.divided(total, m), v[0]))
+    for m in range(min(k, len(shifted) - 1) + 1):
+        found = b.where(b.ufunc(np.equal, n0, b.constant(float(k - m))), shifted[m], found)
+    return found
 
 
 def _of_exponent(online: Online, op: Operation, k: int) -> Value | None:
