@@ -96,7 +96,7 @@ def times(c: Any, factor: float) -> Any:
 
 
 def _run(tape: Tape | None, *call: Any) -> list[Any]:
-    from . import specialise  # noqa: F401  traces the rules of single calls; imported on first use
+    from .compilation import transformed_calls  # noqa: F401  traces single calls; imported on first use
 
     f, primals, coefficients = call
     return run_taylor(tape, *call) if coefficients else [call_on(tape, f, *primals)]

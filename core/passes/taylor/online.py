@@ -22,7 +22,7 @@ import numpy as np
 from ...errors import NoDerivative
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Operation, Value
-from ...ir.typed import STACK
+from ...ir.typed import STACK, custom
 from ...rules import find_rule
 from ...rules.connected import connected
 from ...rules.table import EQUATIONS, linear_in
@@ -82,14 +82,17 @@ class Online:
 
     def custom(self, op: Operation) -> None:
         """Write the series of the results of a custom derivative."""
-        n, m = op.named["n"].constant, op.named["m"].constant
-        x = [v for v in op.positional[n : n + m] if v.type.is_inexact]
-        dxs = [self.derivative(v) for v in x]
-        found = self.program(lambda: custom_tangents(self.builder, op, dxs, self.sweep.target))
+        found = self.by_hand(op)
         results = [r for r in op.results if r.type.is_inexact]
         for k in range(1, self.order + 1):
             for r, dy in zip(results, found, strict=True):
                 self.sweep.parts[k - 1].set(r, self.divided(self.coefficient(dy, k - 1), k))
+
+    def by_hand(self, op: Operation) -> list[Any]:
+        """Return the tangents of the inexact results of a custom derivative."""
+        n, m = op.named["n"].constant, op.named["m"].constant
+        dxs = [self.derivative(v) for v in op.positional[n : n + m] if v.type.is_inexact]
+        return self.program(lambda: custom_tangents(self.builder, op, dxs, self.sweep.target))
 
     # Coefficients
 
@@ -120,6 +123,11 @@ class Online:
     def next(self, value: Value, op: Operation, k: int) -> Value | None:
         if isinstance(op.callee, Function):
             return self.of_program(op, value, k)
+        if op.callee is custom:
+            key = op, "tangent"
+            if key not in self.tangents:
+                self.tangents[key] = dict(zip([r for r in op.results if r.type.is_inexact], self.by_hand(op)))
+            return self.divided(self.coefficient(self.tangents[key][value], k - 1), k)
         formula = FORMULAS.get(op.callee)
         if formula is not None:
             return formula(self, op, k)
@@ -252,8 +260,11 @@ class Online:
     def program(self, write: Callable[[], Sequence[Any]]) -> list[Any]:
         """Make nodes of the operations that a function writes, and return those of its results."""
         operations: list[Operation] = []
+        # A coefficient that is zero may be followed by others, so a zero must not cut off what it is multiplied by.
+        before, self.builder.is_differentiated = self.builder.is_differentiated, True
         with self.builder.writing(operations):
             results = list(write())
+        self.builder.is_differentiated = before
         if any(_is_structured(op) for op in operations):
             return self.structured(operations, results)
         nodes = Copy()
@@ -273,7 +284,10 @@ class Online:
                 return
         real = Copy({**nodes.known, **{v: self.base.get(nodes.value(v), nodes.value(v)) for v in op.operands}})
         copied = real.operation(op)
-        self.builder.append(copied)
+        if op.callee is custom:  # it applies to this derivative only: later ones are of the plain values
+            copied.results = copied.positional[: len(op.results)]
+        else:
+            self.builder.append(copied)
         if not varying or not passes(op):
             nodes.known.update(zip(op.results, copied.results))
             return
