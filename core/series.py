@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .eager.taylor.run import run_taylor
 from .eager.recorded.tape import Tape
+from .eager.taylor.run import run_taylor
 from .errors import BadInput
 from .faults import prune
 from .rules.registry import HANDLERS
@@ -87,7 +87,9 @@ def derivatives(f: Function, x: Any, n: int) -> list[Any]:
     [8.0, 12.0, 12.0, 6.0, 0.0]
     """
     if not has_tangent(x) and not hasattr(x, "dtype"):
-        raise BadInput(f"derivatives takes a number or an array, not a {type(x).__name__}; use taylor for other arguments")
+        raise BadInput(
+            f"derivatives takes a number or an array, not a {type(x).__name__}; use taylor for other arguments"
+        )
     return [c if k < 2 else times(c, math.factorial(k)) for k, c in enumerate(taylor(f, x, n))]
 
 

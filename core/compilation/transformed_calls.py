@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import api, forward
-from .. import series as taylor_mode
+from .. import api, forward, series as taylor_mode
 from ..eager.recorded import custom
 from ..errors import BadInput, NoDerivative
 from ..implicit import constant

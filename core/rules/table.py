@@ -27,7 +27,8 @@ so a rule can be inlined into an adjoint, differentiated again, batched and comp
 
 ``linear(f, *arguments)``, beside a pullback, says that the function is linear in these arguments, so its own tangent.
 
-``solves(f, product)``, beside a pullback, says that the function solves a linear equation; Taylor mode uses it.
+``solves(f, product)``, beside a pullback, says that the function solves a linear equation, and ``expansion(f, program)`` gives a
+program whose series close; Taylor mode uses them.
 
 A further form is for compiled functions that are easier to rewrite in Python than to differentiate by hand:
 
@@ -259,6 +260,18 @@ def solves(functions: Function | Sequence[Function], product: Function, matrix: 
     """
     for function in _each(functions):
         EQUATIONS[function] = Equation(product, matrix, right)
+
+
+EXPANSIONS: dict[Any, Function] = {}
+
+
+def expansion(functions: Function | Sequence[Function], program: Function) -> None:
+    """Register a program that computes what functions compute, by operations whose Taylor series close.
+
+    Taylor mode differentiates it instead of the pullback, where that would have to be differentiated again and again.
+    """
+    for function in _each(functions):
+        EXPANSIONS[function] = program
 
 
 AFFINE = frozenset(("initial", "out", "where", "dtype", "constant_values", "fill_value", "casting", "subok", "like"))

@@ -55,7 +55,7 @@ def sinc_partial(x: Any) -> Any:
     """The slope of ``sin(pi x)/(pi x)``: by its Taylor series where the closed form cancels."""
     u = (np.pi * x) ** 2
     series = 0.0
-    for k in range(9, 0, -1):  # sinc(x) is the sum of (-u)^k / (2k + 1)!
+    for k in range(16, 0, -1):  # sinc(x) is the sum of (-u)^k / (2k + 1)!; 9 terms do, but not for high derivatives
         series = series * -u - 2 * k / math.factorial(2 * k + 1)
     small = np.abs(x) < 0.3
     away = np.where(small, 1.0, x)

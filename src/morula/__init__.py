@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .core.forward import jvp, linearize
     from .core.implicit import constant, implicit
     from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
+    from .core.series import derivatives, taylor
 
 __all__ = [
     "BadInput",
@@ -58,6 +59,7 @@ __all__ = [
     "constant",
     "core",
     "debug",
+    "derivatives",
     "forwarddiff",
     "grad",
     "gradient",
@@ -82,6 +84,7 @@ __all__ = [
     "show",
     "stop_gradient",
     "tangent",
+    "taylor",
     "testing",
     "tree",
     "value_and_grad",

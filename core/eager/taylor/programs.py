@@ -6,6 +6,8 @@ one place for eager and compiled code.
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -24,20 +26,38 @@ from ...source.definitions import describe
 from ...values.numbers import Int
 
 PYTHON = {float: np.dtype(float), complex: np.dtype(complex), Int: np.dtype(float)}
-CONSTANTS = (bool, int, str, bytes, type(None), slice, type(...), np.dtype, type, np.integer, np.bool_, type(np._NoValue))
-OUTPUT = {"out", "where", "casting", "order", "subok"}
+CONSTANTS = (
+    bool,
+    int,
+    str,
+    bytes,
+    type(None),
+    slice,
+    type(...),
+    np.dtype,
+    type,
+    np.integer,
+    np.bool_,
+    type(np._NoValue),
+)
+POWERS = {operator.pow, np.power, np.float_power, math.pow}
 
 
 class Call:
     """A call as a program: the structure of its operands, and the numbers and arrays among them."""
 
-    def __init__(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any], varies: Callable[[Any], bool]) -> None:
+    def __init__(
+        self, function: Any, args: Sequence[Any], kwargs: dict[str, Any], varies: Callable[[Any], bool]
+    ) -> None:
         self.function = function
         self.leaves: list[Any] = []
         self.types: list[ArrayType] = []
         self.varying: list[bool] = []
         self.varies = varies
         self.form = tuple(map(self.form_of, args))
+        if function in POWERS and len(args) == 2 and isinstance(args[1], float) and args[1].is_integer():
+            if not varies(args[1]):  # known while the program is made, it becomes a product
+                self.form = (self.form[0], self.constant(args[1]))
         self.named = tuple((name, self.constant(x)) for name, x in kwargs.items())
 
     @property
@@ -112,7 +132,9 @@ class Program:
 
     def run(self, run: Callable[..., Any], leaves: Sequence[Any], coefficients: Sequence[Sequence[Any]]) -> list[Any]:
         """Return the coefficients of each result, None for one without; ``run`` calls a function on the enclosing tape."""
-        given = [x if isinstance(x, np.ndarray) or type(x) in PYTHON and type(x) is not Int else _number(x) for x in leaves]
+        given = [
+            x if isinstance(x, np.ndarray) or type(x) in PYTHON and type(x) is not Int else _number(x) for x in leaves
+        ]
         for i, zero in zip(self.active, self.zeros):
             given += [zero if c is None else c for c in coefficients[i]]
         with np.errstate(all="ignore"):
@@ -189,4 +211,6 @@ def series_of_call(
         raise _refusal(function, error) from error
     if isinstance(made, NoDerivative):
         raise NoDerivative(*made.args)
-    return made.result, made.run(run, call.leaves, [series.get(x) if on else () for x, on in zip(call.leaves, call.varying)])
+    return made.result, made.run(
+        run, call.leaves, [series.get(x) if on else () for x, on in zip(call.leaves, call.varying)]
+    )

@@ -18,9 +18,10 @@ from ..forward.pushes import PUSHES
 from ..forward.transposed import varies
 from ..recorded.tape import Record, unknown_derivative
 from ..unrecorded.opaque import refusal
-from .programs import series_of_call
 from .custom import series_by_pullback
+from .programs import series_of_call
 from .tables import SERIES, Coefficients
+
 
 def series_of(*kinds: Any) -> Callable[[Any], Any]:
     def register(body: Any) -> Any:
@@ -99,4 +100,6 @@ def _model(series: Coefficients, record: Record) -> None:
 def _unknown(series: Coefficients, record: Record) -> None:
     y = record[1]
     if any(varies(part, record) for part in series.parts):
-        series.lose(y, lambda: NoDerivative("a call has a derivative given by hand, of which no Taylor series can be derived"))
+        series.lose(
+            y, lambda: NoDerivative("a call has a derivative given by hand, of which no Taylor series can be derived")
+        )

@@ -41,7 +41,9 @@ def run_taylor(
         fresh = list(entered(arguments))
         for part, pairs in zip(series.parts, each):
             if len(fresh) != len(pairs):
-                raise BadInput("the series does not match the arguments; pass arguments of plain containers and objects")
+                raise BadInput(
+                    "the series does not match the arguments; pass arguments of plain containers and objects"
+                )
             for x, (path, like, c) in zip(fresh, pairs):
                 if c is not None:
                     seed(part, path, x, like, c)

@@ -13,7 +13,6 @@ from ...values.numbers import call_on
 from ..forward.tangents import Stream, Tangents
 from ..recorded.tape import Record, Tape
 
-
 SERIES: dict[Any, Callable[[Any, Record], None]] = {}
 """How each kind of record maps the series of its operands to those of its results; filled by ``pushes``."""
 

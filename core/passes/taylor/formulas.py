@@ -90,13 +90,17 @@ def _of_constant_exponent(online: Online, op: Operation, exponent: float | None,
         found = online.product(_of(online, x, j), online.coefficient(y, k - j))
         if found is not None:
             factor: Any = b.ufunc(np.subtract, b.ufunc(np.multiply, n0, b.constant(float(j))), b.constant(float(k - j)))
-            terms.append(b.ufunc(np.multiply, found, factor if exponent is None else b.constant(exponent * j - (k - j))))
+            terms.append(
+                b.ufunc(np.multiply, found, factor if exponent is None else b.constant(exponent * j - (k - j)))
+            )
     total = online.sum(terms)
     if total is None:
         return None
     regular = b.ufunc(np.divide, online.divided(total, k), x0)
     at_zero = _at_zero(online, op, exponent, k)
-    return regular if at_zero is None else b.where(b.ufunc(np.equal, x0, b.constant(0, x0.type.dtype)), at_zero, regular)
+    return (
+        regular if at_zero is None else b.where(b.ufunc(np.equal, x0, b.constant(0, x0.type.dtype)), at_zero, regular)
+    )
 
 
 def _at_zero(online: Online, op: Operation, exponent: float | None, k: int) -> Value | None:

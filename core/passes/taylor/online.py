@@ -25,7 +25,7 @@ from ...ir.dynamic import Block, Function, Operation, Value
 from ...ir.typed import STACK, custom
 from ...rules import find_rule
 from ...rules.connected import connected
-from ...rules.table import EQUATIONS, linear_in
+from ...rules.table import EQUATIONS, EXPANSIONS, linear_in
 from ..forward.structural import TANGENTS
 from ..forward.sweep import custom_tangents
 from ..forward.tangents import Tangents, conform
@@ -138,6 +138,8 @@ class Online:
             return self.multilinear(op, groups, k)
         if op.callee in EQUATIONS:
             return self.solution(op, k)
+        if op.callee in EXPANSIONS:
+            return self.expanded(op, k)
         rule = find_rule(op.callee)
         if rule is None or rule.is_zero:
             raise NoDerivative(
@@ -185,7 +187,10 @@ class Online:
             operands = [self.base.get(v, v) for v in op.positional]
             for group, j in zip(varying, powers):
                 inside = [i for i in group if i < len(operands)]
-                found = {i: self.coefficient(op.positional[i], j) if j == 0 or self.varies(op.positional[i]) else None for i in inside}
+                found = {
+                    i: self.coefficient(op.positional[i], j) if j == 0 or self.varies(op.positional[i]) else None
+                    for i in inside
+                }
                 if all(c is None for c in found.values()):
                     break
                 operands = [
@@ -208,12 +213,27 @@ class Online:
             if aj is not None and yj is not None:
                 term = connected.trace_into(self.builder, equation.product, [aj, yj, self.base.get(b, b)], options)
                 term = conform(self.builder, term, strong(b.type)) if b.type.is_inexact else term
-                total = self.builder.ufunc(np.negative, term) if total is None else self.builder.ufunc(np.subtract, total, term)
+                total = (
+                    self.builder.ufunc(np.negative, term)
+                    if total is None
+                    else self.builder.ufunc(np.subtract, total, term)
+                )
         if total is None:
             return None
         operands = [self.base.get(v, v) for v in op.positional]
         operands[equation.right] = self.builder.cast(total, b.type.dtype)
         return self.again(op, operands)
+
+    def expanded(self, op: Operation, k: int) -> Value | None:
+        """Write coefficient k of a function of which the table of rules has a program for this."""
+        if op not in self.tangents:
+            options = {name: v.constant for name, v in op.named.items()}
+
+            def write() -> list[Any]:
+                return [connected.trace_into(self.builder, EXPANSIONS[op.callee], op.positional, options)]
+
+            self.tangents[op] = self.program(write)
+        return self.coefficient(self.tangents[op][0], k)
 
     def by_slopes(self, found: Sequence[tuple[Value, Any, bool]], k: int) -> Value | None:
         """Write coefficient k of an element-wise function from its partial derivatives: (operand, slope, whether finite)."""
@@ -223,7 +243,9 @@ class Online:
                 uk = self.coefficient(u, k)
                 terms.append(None if uk is None else self.scaled(uk, slope, finite))
             else:
-                pairs = [(self.times(self.coefficient(u, j), j), self.coefficient(slope, k - j)) for j in range(1, k + 1)]
+                pairs = [
+                    (self.times(self.coefficient(u, j), j), self.coefficient(slope, k - j)) for j in range(1, k + 1)
+                ]
                 terms.append(self.divided(self.sum([self.product(a, c) for a, c in pairs]), k))
         return self.sum(terms)
 
@@ -385,7 +407,11 @@ class Online:
         Where nothing varies, an infinite slope contributes nothing.
         """
         rule = find_rule(op.callee)
-        if rule is None or not rule.partials or rule.is_finite(*(v.constant if v.is_constant else None for v in op.operands)):
+        if (
+            rule is None
+            or not rule.partials
+            or rule.is_finite(*(v.constant if v.is_constant else None for v in op.operands))
+        ):
             return None
         moves = None
         changes = [part.get(v) for v in dict.fromkeys(op.positional) for part in self.sweep.parts]
@@ -407,12 +433,19 @@ def _compositions(k: int, n: int) -> Any:
 
 
 def _is_structured(op: Operation) -> bool:
-    return op.kind != "call" or isinstance(op.callee, Function) or STACK in [v.type for v in (*op.operands, *op.results)]
+    return (
+        op.kind != "call" or isinstance(op.callee, Function) or STACK in [v.type for v in (*op.operands, *op.results)]
+    )
 
 
 def _key(op: Operation, results: Sequence[Value]) -> Any:
     """Return what tells apart the results of operations; the types are part of it (of a reshape, say)."""
-    return op.callee, op.keywords, tuple(map(_identity, op.operands)), tuple((v.type.dtype, v.type.shape) for v in results)
+    return (
+        op.callee,
+        op.keywords,
+        tuple(map(_identity, op.operands)),
+        tuple((v.type.dtype, v.type.shape) for v in results),
+    )
 
 
 def _identity(v: Value) -> Any:
