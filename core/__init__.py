@@ -105,7 +105,7 @@ from .errors import BadInput, MorulaError, NoDerivative
 from .forward import jvp, linearize
 from .implicit import constant, implicit
 from .jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
-from .series import derivatives, taylor
+from .jacobians.series import derivatives, taylor
 
 if TYPE_CHECKING:
     from . import debug, random

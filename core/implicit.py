@@ -107,9 +107,7 @@ def _attached(x: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[[A
     return _moved(x, residuals(x), residuals, solve)
 
 
-def _with_series(
-    x: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[[Any, Any], Any], order: int
-) -> np.ndarray:
+def _with_series(x: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[..., Any], order: int) -> np.ndarray:
     """Return ``x`` with its Taylor series, by steps of Newton's method from a constant: each doubles their length."""
     for _ in range(order.bit_length()):
         step = solve(x, residuals(x), True)

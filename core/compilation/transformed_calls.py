@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import api, forward, series as taylor_mode
+from .. import api, forward
 from ..eager.recorded import custom
 from ..errors import BadInput, NoDerivative
 from ..implicit import constant
 from ..ir.builder import text_of_shape
 from ..ir.dynamic import Function, Value
 from ..ir.typed import checkpointed, custom as operation
+from ..jacobians import series as taylor_mode
 from ..jacobians.functions import forwarddiff, hessian, jacfwd, jacobian
 from ..passes.reverse.cotangents import conform
 from ..rules import find_rule

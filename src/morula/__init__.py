@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .core.forward import jvp, linearize
     from .core.implicit import constant, implicit
     from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
-    from .core.series import derivatives, taylor
+    from .core.jacobians.series import derivatives, taylor
 
 __all__ = [
     "BadInput",

@@ -78,7 +78,7 @@ class Call:
             return self.leaf(x, ArrayType(a.dtype, a.shape))
         return self.constant(x)
 
-    def leaf(self, x: Any, kind: ArrayType) -> Value:
+    def leaf(self, x: Any, kind: ArrayType) -> Place:
         self.leaves.append(x)
         self.types.append(kind)
         self.varying.append(self.varies(x))

@@ -96,7 +96,7 @@ def _of_constant_exponent(online: Online, op: Operation, exponent: float | None,
     total = online.sum(terms)
     if total is None:
         return None
-    regular = b.ufunc(np.divide, online.divided(total, k), x0)
+    regular = b.ufunc(np.divide, _over(online, total, k), x0)
     at_zero = _at_zero(online, op, exponent, k)
     return (
         regular if at_zero is None else b.where(b.ufunc(np.equal, x0, b.constant(0, x0.type.dtype)), at_zero, regular)
@@ -123,7 +123,7 @@ def _at_zero(online: Online, op: Operation, exponent: float | None, k: int) -> V
     found = b.where(b.ufunc(np.greater, n0, b.constant(float(k))), zero, beyond)
     key = op, "at zero"
     shifted = online.tangents.setdefault(key, [])  # the coefficients of v^n
-    v = [_of(online, x, j) for j in range(1, k + 1)]
+    v: list[Any] = [_of(online, x, j) for j in range(1, k + 1)]
     if v[0] is None:
         v[0] = b.constant(0, x0.type.dtype)
     if not shifted:
@@ -135,7 +135,7 @@ def _at_zero(online: Online, op: Operation, exponent: float | None, k: int) -> V
                 scale = b.ufunc(np.subtract, b.ufunc(np.multiply, n0, b.constant(float(j))), b.constant(float(m - j)))
                 terms.append(b.ufunc(np.multiply, scale, b.ufunc(np.multiply, v[j], shifted[m - j])))
         total = online.sum(terms)
-        shifted.append(zero if total is None else b.ufunc(np.divide, online.divided(total, m), v[0]))
+        shifted.append(zero if total is None else b.ufunc(np.divide, _over(online, total, m), v[0]))
     for m in range(min(k, len(shifted) - 1) + 1):
         found = b.where(b.ufunc(np.equal, n0, b.constant(float(k - m))), shifted[m], found)
     return found
@@ -153,6 +153,12 @@ def _of_exponent(online: Online, op: Operation, k: int) -> Value | None:
         found.append((n, online.program(lambda: [write(b, exponent_partial, [y, x, n])])[0], True))
         online.tangents[op] = found
     return online.by_slopes(online.tangents[op], k)
+
+
+def _over(online: Online, t: Value, k: int) -> Value:
+    found = online.divided(t, k)
+    assert found is not None
+    return found
 
 
 def _of(online: Online, value: Value, k: int) -> Value | None:

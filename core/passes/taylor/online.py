@@ -65,7 +65,7 @@ class Online:
         self.derivative_of: dict[Value, Value] = {}  # nodes that are the derivative of the series of another value
         self.known: dict[Value, list[Value | None]] = {}  # coefficients from that of t on
         self.made: dict[Any, list[Value]] = {}  # results of the nodes by function and operands
-        self.tangents: dict[Operation, Any] = {}  # what is derived from an operation's rule
+        self.tangents: dict[Any, Any] = {}  # what is derived from an operation's rule
         self.asked: set[tuple[Value, int]] = set()
 
     def whole(self, op: Operation) -> None:

@@ -18,8 +18,7 @@ class SeriesSweep(Sweep):
     """Adds to a function, in place, the computation of Taylor coefficients; ``parts[k - 1]`` has those of t^k."""
 
     def active_values(self, *args: Any) -> set[Value]:
-        *args, varying = args if len(args) == 4 else (*args, ())
-        return active_values(*args, varying, read=_positional)
+        return active_values(*args, read=_positional)
 
     def call(self, op: Operation) -> None:
         if is_linear(op):

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from .eager.recorded.tape import Tape
-from .eager.taylor.run import run_taylor
-from .errors import BadInput
-from .faults import prune
-from .rules.registry import HANDLERS
-from .source.requirements import check_function
-from .values import tree
-from .values.numbers import call_on
-from .values.tangents import has_tangent
+from ..eager.recorded.tape import Tape
+from ..eager.taylor.run import run_taylor
+from ..errors import BadInput
+from ..faults import prune
+from ..rules.registry import HANDLERS
+from ..source.requirements import check_function
+from ..values import tree
+from ..values.numbers import call_on
+from ..values.tangents import has_tangent
 
 __all__ = ["derivatives", "taylor"]
 
@@ -98,8 +99,7 @@ def times(c: Any, factor: float) -> Any:
 
 
 def _run(tape: Tape | None, *call: Any) -> list[Any]:
-    from .compilation import transformed_calls  # noqa: F401  traces single calls; imported on first use
-
+    import_module("..compilation.transformed_calls", __package__)  # traces single calls; imported on first use
     f, primals, coefficients = call
     return run_taylor(tape, *call) if coefficients else [call_on(tape, f, *primals)]
 
