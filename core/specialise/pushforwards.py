@@ -46,7 +46,7 @@ def trace_series(trace: Any, f: Callable[..., Any], primals: tuple[Any, ...], se
         return [trace.call(f, *primals)]
 
     def with_series(function: Function, varying: Sequence[bool]) -> Function:
-        return taylor(function, varying, order, trace.target, trace.level > 0)
+        return taylor(function, varying, order, trace.target, trace.is_strong, trace.level > 0)
 
     y, coefficients = _pushed(trace, f, primals, series, {}, with_series, order)
     return [y, *coefficients]

@@ -18,12 +18,14 @@ from ...errors import BadInput, NoDerivative
 from ...ir.builder import Builder
 from ...ir.dynamic import Function, Value
 from ...ir.evaluate import evaluate
-from ...ir.typed import STACK, ArrayType, Primitive, raise_if
+from ...ir.typed import ArrayType, raise_if
 from ...passes.simplify import simplify
 from ...passes.taylor import taylor
 from ...rules.connected import connected
 from ...source.definitions import describe
 from ...values.numbers import Int
+from ...values.strong_zero import is_nan
+from .straight import is_straight, printed
 
 PYTHON = {float: np.dtype(float), complex: np.dtype(complex), Int: np.dtype(float)}
 CONSTANTS = (
@@ -104,7 +106,7 @@ _PLACES = lru_cache(maxsize=None)(Place)
 class Program:
     """The series of a call, ready to run."""
 
-    def __init__(self, key: Any, order: int) -> None:
+    def __init__(self, key: Any, order: int, is_strong: bool = False) -> None:
         function, form, named, types, varying = key
         b = Builder(is_differentiated=True)
         parameters = [Value(f"x{i}", kind) for i, kind in enumerate(types)]
@@ -123,22 +125,23 @@ class Program:
         self.inexact = [v.type.is_inexact for v in block.results]
         self.order = order
         self.active = [i for i, on in enumerate(varying) if on]
-        self.program = simplify(taylor(Function("call", parameters, block), varying, order, is_differentiated=True))
+        made = taylor(Function("call", parameters, block), varying, order, is_strong=is_strong)
+        self.program = simplify(made)
         # The call itself has run without an exception; slopes may be infinite.
         operations = self.program.block.operations
-        self.program.block.operations = operations = [op for op in operations if op.callee is not raise_if]
+        self.program.block.operations = [op for op in operations if op.callee is not raise_if]
         self.zeros = [np.zeros(types[i].shape, types[i].dtype)[()] for i in self.active]
-        self.is_straight = all(map(_is_straight, operations))
+        self.printed = printed(self.program) if is_straight(self.program) else None
 
-    def run(self, run: Callable[..., Any], leaves: Sequence[Any], coefficients: Sequence[Sequence[Any]]) -> list[Any]:
-        """Return the coefficients of each result, None for one without; ``run`` calls a function on the enclosing tape."""
+    def run(self, parent: Any, leaves: Sequence[Any], coefficients: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return the coefficients of each result, None for one without; ``parent`` is the tape around, if any."""
         given = [
             x if isinstance(x, np.ndarray) or type(x) in PYTHON and type(x) is not Int else _number(x) for x in leaves
         ]
         for i, zero in zip(self.active, self.zeros):
             given += [zero if c is None else c for c in coefficients[i]]
         with np.errstate(all="ignore"):
-            found = self.straight(run, given) if self.is_straight else run(evaluate, self.program, given)
+            found = self.evaluated(None if parent is None else parent.call, given)
         found = found[len(self.inexact) :]
         split = []
         for inexact in self.inexact:
@@ -146,29 +149,17 @@ class Program:
             found = found[self.order :] if inexact else found
         return split
 
-    def straight(self, run: Callable[..., Any], given: Sequence[Any]) -> list[Any]:
-        values: dict[Value, Any] = dict(zip(self.program.parameters, given, strict=True))
-        for op in self.program.block.operations:
-            operands = [v.constant if v.is_constant else values[v] for v in op.positional]
-            constants = {name: v.constant for name, v in op.named.items()}
-            if isinstance(op.callee, Primitive):
-                shape = op.results[0].type.shape if op.results else ()
-                found = run(op.callee.body, shape, *operands, **constants)
-            else:
-                found = run(op.callee, *operands, **constants)
-            if len(op.results) == 1:
-                values[op.results[0]] = found
-            else:
-                values.update(zip(op.results, found))
-        return [v.constant if v.is_constant else values[v] for v in self.program.block.results]
+    def evaluated(self, run: Callable[..., Any] | None, given: Sequence[Any]) -> list[Any]:
+        if self.printed is None:
+            return evaluate(self.program, given) if run is None else run(evaluate, self.program, given)
+        try:
+            return self.printed(run, *given)
+        except ZeroDivisionError:  # of Python's numbers; NumPy's give infinities
+            return self.printed(_called, *given)
 
 
-def _is_straight(op: Any) -> bool:
-    return (
-        op.kind == "call"
-        and not isinstance(op.callee, Function)
-        and all(r.type is not STACK and r.type.is_static for r in op.results)
-    )
+def _called(function: Any, *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
 
 
 def _number(x: Any) -> Any:
@@ -184,10 +175,10 @@ def _values(result: Any) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def program(key: Any, order: int) -> Program | NoDerivative:
+def program(key: Any, order: int, is_strong: bool = False) -> Program | NoDerivative:
     """Return the program of a call, or the error if its series cannot be derived."""
     try:
-        return Program(key, order)
+        return Program(key, order, is_strong)
     except (BadInput, NoDerivative) as error:
         return _refusal(key[0], error)
 
@@ -197,7 +188,7 @@ def _refusal(function: Any, error: Any) -> NoDerivative:
 
 
 def series_of_call(
-    run: Callable[..., Any], function: Any, args: Sequence[Any], kwargs: dict[str, Any], series: Any
+    parent: Any, function: Any, args: Sequence[Any], kwargs: dict[str, Any], series: Any
 ) -> tuple[Any, list[Any]]:
     """Return the structure of a call's result, with typed values for numbers and arrays, and the coefficients of these.
 
@@ -211,6 +202,10 @@ def series_of_call(
         raise _refusal(function, error) from error
     if isinstance(made, NoDerivative):
         raise NoDerivative(*made.args)
-    return made.result, made.run(
-        run, call.leaves, [series.get(x) if on else () for x, on in zip(call.leaves, call.varying)]
-    )
+    given = [series.get(x) if on else () for x, on in zip(call.leaves, call.varying)]
+    found = made.run(parent, call.leaves, given)
+    if any(c is not None and any(map(is_nan, c)) for c in found):  # perhaps of an entry that does not vary
+        strong = program(call.key, series.order, True)
+        if isinstance(strong, Program):
+            found = strong.run(parent, call.leaves, given)
+    return made.result, found

@@ -62,7 +62,7 @@ def _by_binary_rule(series: Coefficients, record: Record) -> None:
 
 def _set_series(series: Coefficients, y: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> None:
     try:
-        result, found = series_of_call(series.run, rule.function, args, kwargs, series)
+        result, found = series_of_call(series.tape.parent, rule.function, args, kwargs, series)
     except NoDerivative:  # not of this call as a program: its pullback runs
         try:
             return series_by_pullback(series, y, rule, args, kwargs)
@@ -96,10 +96,14 @@ def _model(series: Coefficients, record: Record) -> None:
     series.set(y, found)
 
 
+NO_SERIES = (
+    "no Taylor series can be derived of an operation on an array of objects, or of a call with a pullback of its own; use arrays of "
+    "numbers, or mo.jvp"
+)
+
+
 @series_of(None)
 def _unknown(series: Coefficients, record: Record) -> None:
     y = record[1]
     if any(varies(part, record) for part in series.parts):
-        series.lose(
-            y, lambda: NoDerivative("a call has a derivative given by hand, of which no Taylor series can be derived")
-        )
+        series.lose(y, lambda: NoDerivative(NO_SERIES))

@@ -30,6 +30,7 @@ def taylor(
     active: Sequence[bool],
     order: int,
     target: str = "native",
+    is_strong: bool = False,
     is_differentiated: bool = True,
 ) -> Function:
     """Return the function that also computes Taylor coefficients.
@@ -42,6 +43,7 @@ def taylor(
         active: for each parameter, whether it varies.
         order: the highest power of t, at least 1.
         target: ``"native"`` or ``"xla"``, for the loops of pullbacks that are transposed.
+        is_strong: whether an entry that does not vary contributes zero also in products with Inf and NaN.
         is_differentiated: whether the result may itself be differentiated.
 
     Raises:
@@ -49,4 +51,4 @@ def taylor(
         BadInput: an active parameter is neither a float nor complex, or an array of these.
     """
     check_active(function, active)
-    return remove_dead_code(with_series(function, active, order, target, is_differentiated))
+    return remove_dead_code(with_series(function, active, order, target, is_strong, is_differentiated))

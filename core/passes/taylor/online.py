@@ -407,11 +407,10 @@ class Online:
         Where nothing varies, an infinite slope contributes nothing.
         """
         rule = find_rule(op.callee)
-        if (
-            rule is None
-            or not rule.partials
-            or rule.is_finite(*(v.constant if v.is_constant else None for v in op.operands))
-        ):
+        if rule is None or not rule.partials:
+            return None
+        constants = [v.constant if v.is_constant else None for v in op.operands]
+        if rule.is_finite(*constants) and not self.sweep.called.is_strong:
             return None
         moves = None
         changes = [part.get(v) for v in dict.fromkeys(op.positional) for part in self.sweep.parts]

@@ -20,6 +20,8 @@ class SeriesSweep(Sweep):
     def active_values(self, *args: Any) -> set[Value]:
         return active_values(*args, read=_positional)
 
+    called: Series
+
     def call(self, op: Operation) -> None:
         if is_linear(op):
             for part in self.parts:
@@ -30,7 +32,7 @@ class SeriesSweep(Sweep):
 
     def with_series(self, function: Function, active: Sequence[bool], order: int) -> Function:
         """Return the function that also computes the series of its results, as ``taylor`` does."""
-        return with_series(function, active, order, self.target, self.called.is_differentiated)
+        return with_series(function, active, order, self.target, self.called.is_strong, self.called.is_differentiated)
 
     def custom(self, op: Operation) -> None:
         Online(self).custom(op)
@@ -47,16 +49,16 @@ class Series(Called):
 
     sweep = SeriesSweep
 
-    def __init__(self, order: int, is_differentiated: bool) -> None:
+    def __init__(self, order: int, is_strong: bool, is_differentiated: bool) -> None:
         super().__init__(is_differentiated)
-        self.order = order
+        self.order, self.is_strong = order, is_strong
 
 
 def with_series(
-    function: Function, active: Sequence[bool], order: int, target: str, is_differentiated: bool
+    function: Function, active: Sequence[bool], order: int, target: str, is_strong: bool, is_differentiated: bool
 ) -> Function:
     made = copy_function(function)
-    called = Series(order, is_differentiated)
+    called = Series(order, is_strong, is_differentiated)
     seeds = called.seeds([p for p, on in zip(made.parameters, active) if on])
     sweep = SeriesSweep(target, called)
     results = sweep.whole(made, active, seeds, [may_have_cotangent(v) for v in made.block.results])
