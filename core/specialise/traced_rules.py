@@ -21,8 +21,8 @@ def trace_into(builder: Builder, function: Callable[..., Any], args: Sequence[An
     trace = Interpreter()
     trace.builder = builder
     trace.overflow_check = False  # rules compute with indices and lengths, which are small
-    # A rule is differentiated as often as the code around it, and once more where that is about to happen.
-    trace.level = max(Trace.stack[-1].level if Trace.stack else 0, int(builder.is_differentiated))
+    # A rule is differentiated as often as the code around it.
+    trace.level = max(Trace.stack[-1].level if Trace.stack else 0, builder.least_level)
     Trace.stack.append(trace)
     try:
         return _values(trace, trace.call(function, *_wrapped(trace, tuple(args)), **kwargs))

@@ -109,6 +109,7 @@ class Program:
     def __init__(self, key: Any, order: int, is_strong: bool = False) -> None:
         function, form, named, types, varying = key
         b = Builder(is_differentiated=True)
+        b.least_level = 1
         parameters = [Value(f"x{i}", kind) for i, kind in enumerate(types)]
 
         def built(part: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 from ...errors import NoDerivative
 from ...rules.connected import connected
 from ...rules.table import Rule
+from ...source.definitions import describe
 from ..arrays import apply, models, plain_calls
 from ..arrays.apply import unknown_operands
 from ..forward.pushes import PUSHES
@@ -68,7 +69,9 @@ def _set_series(series: Coefficients, y: Any, rule: Rule, args: Any, kwargs: dic
             return series_by_pullback(series, y, rule, args, kwargs)
         except NoDerivative as error:
             refused = error
-            return series.lose(y, lambda: refused)
+        except (ArithmeticError, ValueError) as error:  # also of singular matrices
+            refused = NoDerivative(f"no Taylor series of {describe(rule.function)} can be derived here: {error}")
+        return series.lose(y, lambda: refused)
     _spread(series, y, result, iter(found))
 
 

@@ -283,10 +283,12 @@ class Online:
         """Make nodes of the operations that a function writes, and return those of its results."""
         operations: list[Operation] = []
         # A coefficient that is zero may be followed by others, so a zero must not cut off what it is multiplied by.
-        before, self.builder.is_differentiated = self.builder.is_differentiated, True
-        with self.builder.writing(operations):
+        b = self.builder
+        before = b.is_differentiated, b.least_level
+        b.is_differentiated, b.least_level = True, max(b.least_level, 1)
+        with b.writing(operations):
             results = list(write())
-        self.builder.is_differentiated = before
+        b.is_differentiated, b.least_level = before
         if any(_is_structured(op) for op in operations):
             return self.structured(operations, results)
         nodes = Copy()
