@@ -112,7 +112,10 @@ def along(run: Run, f: Function, x: Any, order: int, series: Any) -> list[Any]:
     except TypeError:
         n = -1
     if n < 0:
-        raise BadInput(f"the order of a Taylor series is an int that is not negative, not {order!r}")
+        given = (
+            repr(order) if isinstance(order, (int, float, str, np.generic)) else "a number that the program computes"
+        )
+        raise BadInput(f"the order of a Taylor series is an int that is not negative, not {given}")
     primals = x if type(x) is tuple else (x,)
     if series is None:
         if type(x) is tuple or not has_tangent(x) and not hasattr(x, "dtype"):
