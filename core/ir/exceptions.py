@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import BadInput
 from ..faults import kind_of
 from ..values.attributes import attributes
+from .derived import Derived, real
 from .traced_text import Text, filled
 
 Contexts = dict[int, tuple[BaseException, BaseException | None]]
@@ -69,6 +70,8 @@ class Recipe:
             return ("number" if x.type.weak else "value",)
         if type(x) in (tuple, list):
             return type(x).__name__, tuple(map(self.part, x))
+        if type(x) is Derived:
+            return "derived", Held(x.cls), self.part(x.plain), self.part(x.held)
         if x is None or type(x) in (bool, int, float, complex, str, bytes):
             return "constant", type(x).__name__, repr(x), x
         if type(x) is dict:
@@ -91,7 +94,7 @@ def _holds(x: Any, is_traced: Callable[[Any], bool], seen: set[int]) -> bool:
         return False
     seen.add(id(x))
     parts = x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else [e for _, e in attributes(x)]
-    return is_traced(x) or isinstance(x, Text) or any(_holds(e, is_traced, seen) for e in parts)
+    return is_traced(x) or isinstance(x, (Derived, Text)) or any(_holds(e, is_traced, seen) for e in parts)
 
 
 class Held:
@@ -149,6 +152,9 @@ def _part(part: Any, values: Iterator[Any]) -> Any:
     if kind in ("tuple", "list"):
         made = [_part(p, values) for p in rest[0]]
         return tuple(made) if kind == "tuple" else made
+    if kind == "derived":
+        cls, plain, held = rest
+        return real(cls.x, _part(plain, values), _part(held, values))
     if kind == "dict":
         keys, parts = rest
         return dict(zip(keys, [_part(p, values) for p in parts]))

@@ -14,28 +14,28 @@ from ..errors import BadInput
 MatrixError = tuple[type[Exception], str]
 """An exception's class and its text, in which braces stand for an integer."""
 
-_SINGULAR = np.linalg.LinAlgError, "Singular matrix"
-_INDEFINITE = np.linalg.LinAlgError, "Matrix is not positive definite"
+SINGULAR = np.linalg.LinAlgError, "Singular matrix"
+INDEFINITE = np.linalg.LinAlgError, "Matrix is not positive definite"
 _NO_SVD = np.linalg.LinAlgError, "SVD did not converge"
 _NO_EIGENVALUES = np.linalg.LinAlgError, "Eigenvalues did not converge"
 _NOT_FINITE = np.linalg.LinAlgError, "Array must not contain infs or NaNs"
-_NOT_FINITE_IN_SCIPY = ValueError, "array must not contain infs or NaNs"
-_MINOR = np.linalg.LinAlgError, "{}-th leading minor of the array is not positive definite"
+NOT_FINITE_IN_SCIPY = ValueError, "array must not contain infs or NaNs"
+MINOR = np.linalg.LinAlgError, "{}-th leading minor of the array is not positive definite"
 _SINGULAR_IN_SCIPY = np.linalg.LinAlgError, "A singular matrix detected: slice(s) [0] are singular."
-_DIAGONAL = np.linalg.LinAlgError, "singular matrix: resolution failed at diagonal {}"
+DIAGONAL = np.linalg.LinAlgError, "singular matrix: resolution failed at diagonal {}"
 
 _OF_NUMPY: dict[str, tuple[MatrixError, ...]] = {
-    "cholesky": (_INDEFINITE,),
-    **dict.fromkeys(("inv", "solve", "tensorinv", "tensorsolve"), (_SINGULAR,)),
+    "cholesky": (INDEFINITE,),
+    **dict.fromkeys(("inv", "solve", "tensorinv", "tensorsolve"), (SINGULAR,)),
     **dict.fromkeys(("svd", "svdvals", "pinv", "cond", "matrix_rank", "matrix_norm"), (_NO_SVD,)),
     **dict.fromkeys(("eigh", "eigvalsh"), (_NO_EIGENVALUES,)),
     **dict.fromkeys(("eig", "eigvals"), (_NO_EIGENVALUES, _NOT_FINITE)),
     **dict.fromkeys(("det", "slogdet", "qr", "vector_norm"), ()),
 }
 _OF_SCIPY: dict[str, tuple[MatrixError, ...]] = {
-    **dict.fromkeys(("cholesky", "cho_factor"), (_MINOR,)),
+    **dict.fromkeys(("cholesky", "cho_factor"), (MINOR,)),
     **dict.fromkeys(("inv", "solve"), (_SINGULAR_IN_SCIPY,)),
-    "solve_triangular": (_DIAGONAL,),
+    "solve_triangular": (DIAGONAL,),
     **dict.fromkeys(("svd", "svdvals", "pinv"), (_NO_SVD,)),
 }
 
@@ -47,7 +47,7 @@ def errors_of(function: Callable[..., Any], constants: dict[str, Any]) -> tuple[
         return _OF_NUMPY.get(function.__name__)
     if package != "scipy":
         return None
-    checks = () if constants.get("check_finite") is False else (_NOT_FINITE_IN_SCIPY,)
+    checks = () if constants.get("check_finite") is False else (NOT_FINITE_IN_SCIPY,)
     return (*checks, *_OF_SCIPY.get(function.__name__, ()))
 
 

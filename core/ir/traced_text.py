@@ -191,6 +191,8 @@ RESULTS: dict[str, Any] = {
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(str, name) for name in RESULTS},
     **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "contains", "getitem", "mul")},
+    **{name: getattr(str, name) for name in ("split", "rsplit", "splitlines")},
+    "join_list": str.join,
     "join": lambda *parts: "".join(parts),
     "run": _run,
     "tuple": lambda *items: items,

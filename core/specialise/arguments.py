@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.derived import Derived
 from ..ir.traced_text import Text
 from ..ir.typed import BOOL, ArrayType, in_one_form
 from ..values.array_classes import is_traced_array
@@ -54,7 +55,7 @@ def traced_leaf(parameter: Any, x: Any, is_read_only: bool) -> Any:
 
 def has_traced(x: Any, depth: int = 4) -> bool:
     """Whether an argument is or contains a traced value, or an object that NumPy takes for an array."""
-    kinds = (Traced, ArrayOfObjects, Text, Choice, Rows)
+    kinds = (Traced, ArrayOfObjects, Text, Choice, Derived, Rows)
     if isinstance(x, kinds) or type(x) is AfterRun or is_array_like(x) or is_traced_array(x):
         return True
     if depth and isinstance(x, (list, tuple, deque)):
@@ -69,7 +70,7 @@ def depends_on_traced(x: Any) -> bool:
     seen: set[int] = set()
 
     def depends(x: Any) -> bool:
-        if isinstance(x, (Traced, Text, Choice, Closure, Rows)) or type(x) is AfterRun:
+        if isinstance(x, (Traced, Text, Choice, Closure, Derived, Rows)) or type(x) is AfterRun:
             return True
         if isinstance(x, MethodType):
             return depends(x.__self__)

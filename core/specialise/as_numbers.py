@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ..ir.derived import Derived, class_of
 from .instances import is_instance, special
 from .surface.arguments import NUMBERS
 from .traced import Traced
@@ -26,32 +27,32 @@ _METHODS: dict[Any, tuple[tuple[str, ...], type]] = {
 
 def method_of(x: Any, function: Any) -> Callable[[], Any] | None:
     """Return the bound method, written in Python, that a function calls to convert an object; None leaves it to Python."""
-    if isinstance(x, Traced) or not is_instance(x):
+    if isinstance(x, Traced) or not is_instance(x) and type(x) is not Derived:
         return None
     for name in _METHODS[function][0]:
-        if getattr(type(x), name, None) is not None:
+        if getattr(class_of(x), name, None) is not None:
             return special(x, name)
     return None
 
 
-def _by_method(function: Any, kind: type, class_of: Callable[[Any], type]) -> Callable[..., Any]:
+def _by_method(function: Any, kind: type, type_of: Callable[[Any], type]) -> Callable[..., Any]:
     def apply(trace: Any, *args: Any, **kwargs: Any) -> Any:
         method = method_of(args[0], function) if args and not kwargs else None
         if method is None:
             return NotImplemented
         found = trace.call(method, *args[1:])
-        if not issubclass(class_of(found), kind) and method.__name__ not in ("__index__", "__trunc__"):
+        if not issubclass(type_of(found), kind) and method.__name__ not in ("__index__", "__trunc__"):
             if function is not complex or method.__name__ == "__complex__":
-                name, made = type(args[0]).__name__, class_of(found).__name__
+                name, made = type(args[0]).__name__, type_of(found).__name__
                 raise TypeError(f"{name}.{method.__name__} returned non-{kind.__name__} (type {made})")
         return found if kind is object and method.__name__ != "__float__" else trace.call(function, found)
 
     return apply
 
 
-def conversions(class_of: Callable[[Any], type]) -> dict[Any, Callable[..., Any]]:
-    """Return the functions that convert objects; ``class_of`` is the interpreter's ``type``."""
-    return {function: _by_method(function, kind, class_of) for function, (_, kind) in _METHODS.items()}
+def conversions(type_of: Callable[[Any], type]) -> dict[Any, Callable[..., Any]]:
+    """Return the functions that convert objects; ``type_of`` is the interpreter's ``type``."""
+    return {function: _by_method(function, kind, type_of) for function, (_, kind) in _METHODS.items()}
 
 
 def with_floats(trace: Any, function: Any, args: Any) -> Any:

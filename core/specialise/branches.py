@@ -130,7 +130,7 @@ class Branches(Raising):
         if isinstance(holder, VIEWS):
             (holder,) = gc.get_referents(holder)
         self.outside.read_whole(holder)
-        if order and id(holder) in self.disordered:
+        if order and id(self.owners.get(id(holder), holder)) in self.disordered:
             raise BadInput(
                 "the order of a dict's keys depends on a condition that is not known while compiling; insert them in the same order "
                 "on both paths, or iterate over sorted(...)"

@@ -7,7 +7,6 @@ import itertools
 import math
 import operator
 import types
-from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..ir.derived import Derived, example, own_method, plain
 from ..ir.traced_text import Text
 from ..values.attributes import has_dict
 from . import text_methods
@@ -79,12 +79,14 @@ def _type(trace: Any, x: Any, *rest: Any) -> Any:
     return python_type(x) if isinstance(x, STAND_INS) else range if type(x) is Range else type(x)
 
 
-STAND_INS = (Traced, ArrayOfObjects, Text)
+STAND_INS = (Traced, ArrayOfObjects, Derived, Text)
 """Values of the program that stand for objects of Python's or NumPy's own classes."""
 
 
-def python_type(x: Traced | ArrayOfObjects | Text) -> type:
+def python_type(x: Traced | ArrayOfObjects | Derived | Text) -> type:
     """Return the Python or NumPy type of the object that a traced value represents."""
+    if isinstance(x, Derived):
+        return x.cls
     if isinstance(x, Text):
         return str
     if not isinstance(x, Scalar):
@@ -92,8 +94,10 @@ def python_type(x: Traced | ArrayOfObjects | Text) -> type:
     return x.type.number
 
 
-def like(x: Traced | ArrayOfObjects | Text) -> Any:
+def like(x: Traced | ArrayOfObjects | Derived | Text) -> Any:
     """Return a number, an array or a string of the type of the object that a traced value represents."""
+    if isinstance(x, Derived):
+        return example(x)
     kind = python_type(x)
     return np.empty(0) if kind is np.ndarray else kind(0)
 
@@ -170,7 +174,7 @@ def _hasattr(trace: Any, x: Any, name: str) -> Any:
     late = _late(x, name)
     if late is not None:
         return trace.call(operator.not_, late.absent)
-    if isinstance(x, (Traced, Text)):
+    if isinstance(x, STAND_INS):
         return hasattr(like(x), name)
     try:
         trace.attribute(x, name)
@@ -191,8 +195,8 @@ def _number(kind: type) -> Any:
     by_method = conversions(lambda x: _type(None, x))[kind]
 
     def convert(trace: Any, *args: Any, **kwargs: Any) -> Any:
-        if args and isinstance(args[0], Text):
-            return text_methods.number(trace, kind, *args, **kwargs)
+        if args and isinstance(plain(args[0]), Text):
+            return text_methods.number(trace, kind, plain(args[0]), *args[1:], **kwargs)
         return by_method(trace, *args, **kwargs)
 
     return convert
@@ -232,6 +236,8 @@ def _next(trace: Any, iterator: Any, *default: Any) -> Any:
 def _len(trace: Any, x: Any) -> Any:
     if isinstance(x, Traced):
         return NotImplemented
+    if type(x) is Derived and special(x, "__len__") is None:
+        return trace.call(len, x.plain)
     if isinstance(x, Text):
         return length_of(trace, x)
     rows = rows_of(x)
@@ -291,6 +297,9 @@ def _mod(trace: Any, a: Any, b: Any) -> Any:
 
 
 def _hash(trace: Any, x: Any) -> Any:
+    if type(x) is Derived:
+        method = own_method(x, "__hash__")
+        return trace.call(hash, x.plain) if method is None else trace.call(method)
     if isinstance(x, Traced):
         raise NeedsConcrete(trace.value(x), "the hash of a number")
     method = type(x).__hash__
@@ -308,20 +317,8 @@ def _id(trace: Any, x: Any) -> Any:
     return id(x)
 
 
-def refuse_unknown_attributes(trace: Any, x: Any) -> None:
-    """Refuse to list attributes that exist on one path only, or whose order is not known."""
-    if is_instance(x) and not isinstance(x, (list, dict, set, deque)):
-        trace.settle_all(x)
-    if is_instance(x) and (id(x) in trace.disordered or any(isinstance(e, Late) for e in held_by_instance(x).values())):
-        raise BadInput(
-            "the attributes of an object, or their order, depend on a condition that is not known while compiling; set all of "
-            "them in __init__"
-        )
-
-
 def take_dict(trace: Any, x: Any) -> None:
     """Note that the program holds an object's ``__dict__``, through which it may change the object."""
-    refuse_unknown_attributes(trace, x)
     if is_instance(x) and has_dict(x):
         trace.owners[id(x.__dict__)] = x
 
@@ -330,6 +327,8 @@ def _vars(trace: Any, *objects: Any) -> Any:
     if not objects:
         return OF_FRAMES[locals](trace)
     (x,) = objects
+    if type(x) is Derived:
+        return trace.attribute(x, "__dict__")
     take_dict(trace, x)
     return trace.objects.attributes_of(x)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import BadInput, MorulaError
 from ..faults import kind_of
+from ..ir.derived import Derived, Parent
 from ..ir.traced_text import Text
 from ..rules.connected import connected
 from ..rules.registry import ADJOINTS, TANGENTS
@@ -110,7 +111,8 @@ class Calls:
         first = next(iter(root.vars.values()))
         if "__class__" not in root.cells:
             raise RuntimeError("super(): __class__ cell not found")
-        return super(root.cells["__class__"].cell_contents, first)  # type: ignore[misc]
+        cls = root.cells["__class__"].cell_contents
+        return Parent(cls, first) if type(first) is Derived else super(cls, first)  # type: ignore[misc]
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call any function: interpret it, trace it, or call it at once."""
@@ -154,6 +156,9 @@ class Calls:
             found = special(self.trace, *args, **kwargs)
             if found is not NotImplemented:
                 return found
+        found = self.trace.derived.call(function, args, kwargs) if type(function) not in _INTERPRETED else ELSEWHERE
+        if found is not ELSEWHERE:
+            return found
         if body is None and special is None and (has_traced(args) or has_traced(kwargs)):
             body = surface.find(function)
         if body is not None and (function in _CREATE or function in EFFECTS or has_traced(args) or has_traced(kwargs)):

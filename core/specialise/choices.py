@@ -14,11 +14,12 @@ from __future__ import annotations
 import operator
 from collections import deque
 from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, EllipsisType, FunctionType, NotImplementedType
+from types import BuiltinFunctionType, EllipsisType, FunctionType, ModuleType, NotImplementedType
 from typing import Any
 
 import numpy as np
 
+from ..ir.derived import Derived, is_known
 from ..ir.dynamic import Value
 from ..ir.traced_text import Text
 from ..values.array_classes import is_traced_array
@@ -28,7 +29,7 @@ from .rows import Rows
 from .scopes import UNBOUND, Choice, Conflict, Late
 from .traced import Array, Scalar, Storage, Traced, current
 
-CONSTANTS = (type(None), str, bytes, type, EllipsisType, NotImplementedType, np.dtype)
+CONSTANTS = (type(None), str, bytes, type, ModuleType, EllipsisType, NotImplementedType, np.dtype)
 
 
 _KINDS = (Traced, *NUMBERS, list, tuple, dict)
@@ -49,7 +50,7 @@ def can_choose(a: Any, b: Any) -> bool:
         return False
     if type(a) is not type(b) and any(map(is_traced_array, (a, b))):  # two classes of arrays
         return True
-    if any(is_constant(x) or type(x) in (Choice, Text) for x in (a, b)):
+    if any(is_constant(x) or type(x) in (Choice, Derived, Text) or is_known(x) for x in (a, b)):
         return True
     return all(isinstance(x, _KINDS) or is_instance(x) for x in (a, b)) and current().allows("may_grow")
 
@@ -96,6 +97,8 @@ def note_bounds(trace: Any, x: Any) -> None:
         if isinstance(x.length, Scalar):
             trace.builder.integers.atom(x.length.ir, (), (), (0, x.capacity))
         return
+    elif type(x) is Derived:
+        parts = x.plain, x.held
     elif isinstance(x, dict) or is_instance(x):
         parts = (x if isinstance(x, dict) else held_by_instance(x)).values()
     else:
@@ -153,7 +156,7 @@ def of_two_kinds(x: Any) -> bool:
 
 
 def is_number(x: Any) -> bool:
-    return isinstance(x, (Traced, *NUMBERS))
+    return isinstance(x, (Traced, *NUMBERS)) and not is_known(x)
 
 
 def is_complex(x: Any) -> bool:

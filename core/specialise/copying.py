@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.derived import Derived
 from ..ir.traced_text import Text
 from ..values.array_classes import is_traced_array
 from ..values.holders import blank
@@ -36,6 +37,8 @@ def copied(trace: Any, x: Any, part: Any, hook: str, *memo: Any) -> Any:
     own = special(x, hook)
     if own is not None:
         return trace.call(own, *memo)
+    if type(x) is Derived:
+        return Derived(x.cls, x.plain, trace.new({k: part(e) for k, e in x.held.items()}))
     if is_traced_array(x):
         return trace.call(getattr(x, hook), *memo)
     if type(x) is Choice:
@@ -44,7 +47,7 @@ def copied(trace: Any, x: Any, part: Any, hook: str, *memo: Any) -> Any:
         parts = [part(e) for e in items_of(x)]
         if all(a is b for a, b in zip(parts, x)):
             return x
-        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+        return of_items(x, parts)
     if isinstance(x, (list, deque)):
         return trace.new(of_items(x, [part(e) for e in items_of(x)]))
     if isinstance(x, dict):

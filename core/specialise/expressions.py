@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..ir.derived import Derived, as_key, is_known, plain_unless
 from ..ir.traced_text import Text
 from ..passes.simplify import are_cheap
 from ..values.array_classes import is_inherited, is_subclass_array
@@ -25,7 +26,7 @@ from .comprehensions import grown
 from .contents import opened
 from .formatting import formatted
 from .identity import has_choice, identical
-from .instances import is_instance
+from .instances import is_instance, special
 from .iterators import Iterator
 from .itertools_in_python import contains
 from .keys import use_as_key
@@ -230,6 +231,8 @@ class Expressions:
     def contains(self, container: Any, x: Any) -> Any:
         if type(container) is Choice or type(x) is Choice:
             return distributed_over(self.trace, [container, x], lambda found: self.contains(*found))
+        container = plain_unless(container, "__contains__")
+        x = as_key(x) if isinstance(container, (dict, set, frozenset)) else x
         is_string = isinstance(container, str) and type(container).__contains__ is str.__contains__
         if isinstance(container, Text) or is_string and isinstance(x, Text):
             return text_methods.contains(self.trace, container, x)
@@ -288,6 +291,9 @@ class Expressions:
         """Return the truth of an object: a bool, or a traced bool."""
         if type(x) is Choice:
             return distributed(self.trace, x, self.truth)
+        if type(x) is Derived:
+            method = special(x, "__bool__") or special(x, "__len__")
+            return self.truth(x.plain if method is None else self.trace.call(method))
         if isinstance(x, Text):
             return text_methods.truth(self.trace, x)
         if isinstance(x, Scalar):
@@ -352,7 +358,7 @@ class Expressions:
 
         found = self.trace.branch(self.trace.value(test), lambda: side(node.body), lambda: side(node.orelse))
         if isinstance(found, Conflict):
-            if len(sides) == 2 and all(isinstance(x, str) for x in sides):
+            if len(sides) == 2 and all(isinstance(x, str) and not is_known(x) for x in sides):
                 return Text.chosen(test, [sides[1], sides[0]])
             raise BadInput(found.text)
         return found

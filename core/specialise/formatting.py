@@ -8,8 +8,10 @@ from types import FunctionType
 from typing import Any
 
 from ..errors import BadInput
+from ..ir.derived import Derived, is_list, own_method, plain
 from ..ir.traced_text import Text
 from .arguments import has_traced
+from .choices import distributed_over, has_choices
 from .instances import is_instance
 from .texts import SHOWN, field, made, shown
 from .traced import Traced
@@ -41,6 +43,11 @@ def text_of(trace: Any, x: Any) -> Any:
         return x
     if isinstance(x, Traced):
         return field(trace, x)
+    if type(x) is Derived:
+        own = own_method(x, "__str__", "__repr__")
+        if x.cls is list:
+            return repr_of(trace, x.plain)
+        return text_of(trace, x.plain) if own is None else trace.call(own)
     method = _own(x, "__str__") if isinstance(x, BaseException) else _own(x, "__str__", "__repr__")
     if method is not None:
         return trace.call(method, x)
@@ -51,6 +58,9 @@ def text_of(trace: Any, x: Any) -> Any:
 
 def repr_of(trace: Any, x: Any) -> Any:
     """``repr(x)``."""
+    if type(x) is Derived:
+        own = own_method(x, "__repr__")
+        return repr_of(trace, x.plain) if own is None else trace.call(own)
     method = None if isinstance(x, (Traced, Text)) else _own(x, "__repr__")
     if method is not None:
         return trace.call(method, x)
@@ -66,6 +76,8 @@ def formatted(trace: Any, x: Any, style: Any = "", conversion: str = "") -> Any:
         style.refuse()
     if isinstance(x, Traced):
         return field(trace, x, style, conversion)
+    if type(x) is Derived:
+        return of_derived(trace, x, style, conversion)
     if isinstance(x, Text):
         x = x if conversion in ("", "s") else made("ascii" if conversion == "a" else "repr", x)
         return made("format", x, style) if style else x
@@ -78,6 +90,16 @@ def formatted(trace: Any, x: Any, style: Any = "", conversion: str = "") -> Any:
     if conversion or is_told(x) or type(x) in SHOWN and not style:
         x = repr_of(trace, x) if conversion == "r" else text_of(trace, x)
     return (made("format", x, style) if style else x) if isinstance(x, Text) else format(x, style)
+
+
+def of_derived(trace: Any, x: Derived, style: Any, conversion: str) -> Any:
+    """``format(x, style)`` of an object of a class derived from a number or text: without a style it is its ``str``."""
+    own = None if conversion else own_method(x, "__format__")
+    if own is not None:
+        return trace.call(own, style)
+    if conversion in ("r", "a"):
+        return formatted(trace, repr_of(trace, x), style, conversion.strip("r"))
+    return formatted(trace, text_of(trace, x) if conversion or not style else x.plain, style)
 
 
 def by_format(trace: Any, template: str, args: Any, kwargs: Any) -> Any:
@@ -149,6 +171,7 @@ def _percent(trace: Any, x: Any, flags: str, width: str, digits: str | None, kin
     if kind in "sr":
         align = "" if not width else "<" if "-" in flags else ">"
         return formatted(trace, x, f"{align}{width}{precision}", kind)
+    x = plain(x)
     if isinstance(x, Traced) and not x.type.shape:
         if kind in "diu" and not precision:
             if x.type.dtype.kind not in "iub":
@@ -165,7 +188,11 @@ def _percent(trace: Any, x: Any, flags: str, width: str, digits: str | None, kin
 
 def joined(trace: Any, separator: str, items: Any) -> Any:
     """``separator.join(items)``."""
-    parts = list(trace.iterate(items))
+    if is_list(items):
+        return made("join_list", separator, items.plain)
+    parts = [plain(x) for x in trace.iterate(items)]
+    if has_choices(parts):
+        return distributed_over(trace, parts, lambda found: joined(trace, separator, found))
     if not any(isinstance(e, Text) for e in (separator, *parts)):
         return separator.join(parts)
     return Text.joined([p for e in parts for p in (separator, e)][1:])

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.derived import Derived, derived_of, is_known
 from ..ir.traced_text import Text
-from ..values.attributes import has_dict
+from ..values.attributes import dict_of, has_dict
 from ..values.holders import blank
 from ..values.items import are_in_one_order, count_of, entries_of, items_of
 from .instances import held_by_instance, hold, is_instance
@@ -24,6 +25,8 @@ CONSTANTS = (*NUMBERS, str, bytes, range, frozenset, np.dtype)
 def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
     """Return the numbers and arrays in an object in order, appended to ``found``."""
     found = [] if found is None else found
+    if is_known(x):
+        return numbers_in(dict_of(x), found)
     if isinstance(x, (Scalar, Array, *NUMBERS)):
         found.append(x)
     elif type(x) is Choice:
@@ -32,6 +35,8 @@ def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
         found += (x.length, *x.columns)
     elif type(x) is Text:
         found += x.values
+    elif type(x) is Derived:
+        numbers_in((x.plain, x.held), found)
     elif isinstance(x, (list, tuple, deque)):
         for e in items_of(x):
             numbers_in(e, found)
@@ -49,6 +54,8 @@ def has_function(x: Any) -> bool:
         return any(has_function(e) for e in (items_of(x) if not isinstance(x, dict) else dict(entries_of(x)).values()))
     if type(x) is Choice:
         return any(map(has_function, x.options))
+    if type(x) is Derived:
+        return has_function(x.held)
     return hasattr(type(x), "__morula_trace__")
 
 
@@ -58,7 +65,9 @@ def containers(x: Any, found: list[Any]) -> list[Any]:
         found.append(x)
         parts = x if isinstance(x, (list, deque)) else (x if isinstance(x, dict) else held_by_instance(x)).values()
     else:
-        parts = x.options if type(x) is Choice else x if isinstance(x, tuple) else ()
+        parts = (
+            x.options if type(x) is Choice else (x.held,) if type(x) is Derived else x if isinstance(x, tuple) else ()
+        )
     for e in parts:
         containers(e, found)
     return found
@@ -66,6 +75,9 @@ def containers(x: Any, found: list[Any]) -> list[Any]:
 
 def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
     """Return an object of the form of x with other numbers and arrays; ``keep`` registers each new container."""
+    if is_known(x):
+        known = derived_of(x)
+        return Derived(known.cls, known.plain, rebuilt(known.held, parts, keep)) if numbers_in(known.held) else x
     if isinstance(x, (Scalar, Array, *NUMBERS)):
         return next(parts)
     if type(x) is Choice:
@@ -75,9 +87,11 @@ def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
         return x.of(next(parts), [next(parts) for _ in x.columns])
     if type(x) is Text:
         return Text(x.template, [Scalar(current().value(next(parts))) for _ in x.values])
+    if type(x) is Derived:
+        return Derived(x.cls, rebuilt(x.plain, parts, keep), rebuilt(x.held, parts, keep))
     if isinstance(x, (list, tuple)):
         new = [rebuilt(e, parts, keep) for e in items_of(x)]
-        return keep(type(x)(*new) if hasattr(x, "_fields") else type(x)(new))
+        return keep(of_items(x, new))
     if isinstance(x, deque):
         return keep(of_items(x, [rebuilt(e, parts, keep) for e in items_of(x)]))
     if isinstance(x, dict):
@@ -91,6 +105,11 @@ def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
 
 def same_form(a: Any, b: Any) -> bool:
     """Whether two objects differ only in numbers and in array elements."""
+    if is_known(a) and is_known(b):
+        x, y = derived_of(a), derived_of(b)
+        return x.cls is y.cls and same_constant(x.plain, y.plain) and same_form(x.held, y.held)
+    if is_known(a) or is_known(b):
+        return False
     number = (Scalar, *NUMBERS)
     if isinstance(a, number) and isinstance(b, number):
         return True
@@ -104,6 +123,8 @@ def same_form(a: Any, b: Any) -> bool:
         return (a.capacity, a.kinds) == (b.capacity, b.kinds) and same_form(a.item, b.item)
     if type(a) is Text:
         return same_text(a, b)
+    if type(a) is Derived:
+        return a.cls is b.cls and same_form((a.plain, a.held), (b.plain, b.held))
     if isinstance(a, (list, tuple, deque)):
         return count_of(a) == count_of(b) and all(map(same_form, items_of(a), items_of(b)))
     if isinstance(a, dict):
@@ -144,7 +165,9 @@ def same_constant(a: Any, b: Any) -> bool:
 def of_items(x: Any, items: Any) -> Any:
     """Return a list, tuple or deque like ``x`` with other items."""
     if isinstance(x, tuple):
-        return tuple.__new__(type(x), items)
+        made: Any = tuple.__new__(type(x), items)
+        vars(made).update(vars(x)) if has_dict(x) else None
+        return made
     made = blank(type(x))
     deque.__init__(made, items, x.maxlen) if isinstance(x, deque) else list.extend(made, items)
     vars(made).update(vars(x)) if has_dict(x) else None

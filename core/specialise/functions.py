@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..ir.derived import Derived
 from ..ir.dynamic import Block, Function, Value
 from ..ir.traced_text import Text
 from ..ir.typed import STACK, custom
@@ -164,6 +165,8 @@ class _Left:
                 waiting += [x.length, *x.columns]
             elif type(x) is Text:
                 waiting += x.values
+            elif type(x) is Derived:
+                waiting += x.plain, x.held
             elif isinstance(x, (list, tuple, set, frozenset)):
                 waiting += x
             elif isinstance(x, dict):

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import BadInput, CapacityExceeded
 from ..ir.builder import Builder
+from ..ir.derived import Derived
 from ..ir.dynamic import Value
 from ..ir.typed import INT, ArrayType, Dim
 from ..values.items import count_of, entries_of, items_of
@@ -92,6 +93,8 @@ def is_plain(x: Any, around: tuple[int, ...] = ()) -> bool:
         return True
     if type(x) is Choice:
         parts: Any = x.options
+    elif type(x) is Derived:
+        parts = x.plain, x.held
     elif isinstance(x, (list, tuple, deque)):
         parts = items_of(x)
     elif isinstance(x, dict) or is_instance(x):

@@ -17,10 +17,10 @@ from ..ir.dynamic import Block, walk
 from ..ir.typed import callback
 from . import float_errors
 from .branches import Jump
+from .choices import distributed
 from .drivers import is_users
 from .locks import is_outside
 from .raising import Ended, OneOf, Raised, Sees
-from .scopes import Choice
 
 _PLAIN = (
     ast.Assign, ast.AugAssign, ast.Pass, ast.Return, ast.Break, ast.Continue, ast.Name, ast.Constant, ast.UnaryOp, ast.BinOp,
@@ -42,9 +42,9 @@ class Handlers:
             if not self.trace.handled:
                 raise RuntimeError("No active exception to reraise")
             self.trace.throw(self.trace.handled[-1])
-        error = self.instance_of(node.exc)
-        if type(error) is Choice:
-            error.refuse()
+        distributed(self.trace, self.instance_of(node.exc), lambda error: self.raised(error, node))
+
+    def raised(self, error: Any, node: ast.Raise) -> None:
         if not isinstance(error, BaseException):
             raise TypeError("exceptions must derive from BaseException")
         if not isinstance(error, Exception):

@@ -15,6 +15,7 @@ from collections import deque
 from typing import Any
 
 from ..errors import BadInput
+from ..ir.derived import Derived, plain
 from ..ir.dynamic import Value
 from ..values.items import entries_of, items_of
 from .instances import held_by_instance, is_instance
@@ -47,6 +48,8 @@ def has_other_name(trace: Any, x: Any, holder: Any, key: Any) -> bool:
             return of_scope(x.scope) or any(map(found, x.defaults))
         if type(x) is Choice:
             return any(map(found, x.options))
+        if type(x) is Derived:
+            return found(x.held)
         if isinstance(x, (list, tuple, set)):
             return any(map(found, x))
         if isinstance(x, dict):
@@ -168,6 +171,8 @@ def identical(trace: Any, x: Any, y: Any) -> Any:
     x, y = map(trace.arrays.inside, (x, y))
     if x is y:
         return True
+    if type(x) is type(y) is Derived and x.cls is y.cls and isinstance(x.plain, Scalar):
+        x, y = plain(x), plain(y)  # one object may have become two in a loop
     for a, b in ((x, y), (y, x)):
         if isinstance(a, Scalar):
             if isinstance(b, bool) and a.type.dtype.kind == "b" and a.type.weak:

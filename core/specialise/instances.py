@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
+from ..ir.derived import Derived, class_of
 from ..ir.traced_text import Text
 from ..values.array_classes import ARRAY, array_and_attributes, is_subclass_array, is_traced_array, put
 from ..values.attributes import attributes, class_attribute, has_dict
@@ -28,7 +29,7 @@ def is_instance(x: Any) -> bool:
     kind = type(x)
     if kind is SimpleNamespace:
         return True
-    if kind in (Choice, Rows, Text):
+    if kind in (Choice, Derived, Rows, Text):
         return False
     if not kind.__flags__ & OF_PYTHON or isinstance(x, (type, FunctionType, MethodType, ModuleType)):
         return False
@@ -45,11 +46,11 @@ def _has_slots(kind: type) -> bool:
 
 def special(x: Any, name: str) -> Callable[..., Any] | None:
     """Return a special method of an object, bound as Python binds it; None if the class has none that is written in Python."""
-    found = class_attribute(type(x).__mro__, name)
+    found = class_attribute(class_of(x).__mro__, name)
     if isinstance(found, FunctionType):
         return MethodType(found, x)
     of_class = isinstance(found, (staticmethod, classmethod)) and isinstance(found.__func__, FunctionType)
-    return found.__get__(x, type(x)) if of_class else None
+    return found.__get__(None, class_of(x)) if of_class else None
 
 
 def has_array(x: Any) -> bool:

@@ -11,11 +11,12 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from ..ir.builder import Builder
+from ..ir.derived import is_known
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
 from ..passes.simplify import is_total
 from ..values.items import count_of, items_of
-from .forms import NUMBERS
+from .forms import NUMBERS, of_items
 from .growing_lists import tie
 from .identity import forget
 from .joined_types import join
@@ -94,12 +95,12 @@ def _one_of(trace: Any, items: list[Any], i: Value) -> Any:
         return made
     if isinstance(items[0], tuple):
         parts = [_one_of(trace, list(column), i) for column in zip(*items)]
-        return type(items[0])(*parts) if hasattr(items[0], "_fields") else tuple(parts)
+        return of_items(items[0], parts)
     return _array_at(trace, items, Scalar(i))
 
 
 def _are_numbers(items: list[Any]) -> bool:
-    return all(isinstance(e, (Scalar, *NUMBERS)) for e in items)
+    return all(isinstance(e, (Scalar, *NUMBERS)) and not is_known(e) for e in items)
 
 
 def are_alike(items: list[Any], kinds: tuple[type, ...] = (tuple,)) -> bool:
@@ -142,7 +143,7 @@ def _array_at(trace: Any, items: list[Any], i: Scalar) -> Array:
 
 def put_at(trace: Any, x: Any, index: Any, new: Any) -> None:
     """Write ``x[index] = new`` into a list of numbers: each item becomes a choice of the new and the old number."""
-    if type(x) is not list or not is_index(index) or not all(isinstance(e, (Scalar, *NUMBERS)) for e in (*x, new)):
+    if type(x) is not list or not is_index(index) or not _are_numbers((*x, new)):
         what = f"the index or key of a write to a {kind_of(x)}; use an array instead"
         raise NeedsConcrete(trace.value(index), what)
     builder = trace.builder

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..ir.derived import Derived, is_known, real
 from ..ir.traced_text import Text, filled
 from ..ir.typed import ArrayType
 from ..values.holders import blank
@@ -44,6 +45,8 @@ def _values(column: np.ndarray, kind: ArrayType, length: int) -> list[Any]:
 
 def _made(item: Any, values: Iterator[Any]) -> Any:
     """Return an item of a form around its numbers."""
+    if is_known(item):
+        return item
     if isinstance(item, (Scalar, Array, *NUMBERS)):
         return next(values)
     if type(item) is Text:
@@ -51,6 +54,8 @@ def _made(item: Any, values: Iterator[Any]) -> Any:
     if type(item) is Choice:
         which = next(values) if isinstance(item.which, (Scalar, *NUMBERS)) else item.which
         return [_made(o, values) for o in item.options][int(which)]
+    if type(item) is Derived:
+        return real(item.cls, *(_made(e, values) for e in (item.plain, item.held)))
     rows = rows_of(item)
     if rows is not None:
         length, columns = int(next(values)), [next(values) for _ in rows.columns]

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import BadInput
+from ..ir.derived import Derived
 from ..values.array_classes import is_traced_array
 from . import growing_lists
 from .instances import special
@@ -298,6 +299,10 @@ def iterator_of(trace: Any, x: Any) -> Any:
         return trace.call(method)
     if isinstance(x, Conflict):
         raise BadInput(x.text)
+    if type(x) is Derived:
+        if isinstance(x.plain, Scalar):
+            raise TypeError(f"'{x.cls.__name__}' object is not iterable")
+        x.refuse()
     if isinstance(x, Scalar):
         raise TypeError("'float' object is not iterable")
     if rows_of(x) is not None:

@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any
 
 from ..errors import BadInput
+from ..ir.derived import Derived
 from ..ir.traced_text import Text
 from ..values.holders import blank
 from ..values.items import entries_of, items_of
@@ -34,6 +35,8 @@ def use_as_key(trace: Any, x: Any) -> None:
     """
     if isinstance(x, (str, Traced)):
         return
+    if type(x) is Derived:
+        x.refuse()
     if isinstance(x, Text):
         raise BadInput(
             "a string formatted from numbers that are not known while compiling cannot be a dict key or set element; use a key that "

@@ -147,6 +147,16 @@ def extend(items: list[Any], others: Any) -> None:
         items.append(x)
 
 
+def put_end(items: list[Any], start: int, others: Any) -> None:
+    """``items[start:] = others``."""
+    found = list(others)
+    n = len(items)
+    start = max(start + n, 0) if start < 0 else min(start, n)
+    del items[start:]
+    for x in found:
+        items.append(x)
+
+
 def pop_at(items: list[Any], at: int) -> Any:
     n = len(items)
     if at < 0:

@@ -9,13 +9,15 @@ from typing import Any
 from ..errors import ENGINE
 from ..faults import kind_of
 from ..ir.builder import text_of_shape
+from ..ir.derived import Derived, class_of, derived_of, is_known
 from ..ir.dynamic import Block, Operation, Value
 from ..ir.traced_text import Text
 from ..ir.typed import STACK, Dim
+from ..values.attributes import has_dict
 from ..values.holders import blank
 from ..values.items import are_in_one_order, count_of, items_of
 from .choices import can_choose, is_complex, is_number, narrowed, options_of, places, renumbered, which_of
-from .forms import NUMBERS, containers, of_entries, of_items, same_constant, same_text
+from .forms import NUMBERS, containers, numbers_in, of_entries, of_items, same_constant, same_text
 from .growing_lists import form_of, is_plain, made_of, tie
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
@@ -101,6 +103,8 @@ class Merger:
             return self.late(a, b, name)
         if type(a) is Choice or type(b) is Choice:
             return self.choice(a, b, name)
+        if any(type(x) is Derived or is_known(x) for x in (a, b)):
+            return self.derived(a, b, name)
         are_numbers = is_number(a) and is_number(b)
         if are_numbers and is_complex(a) is not is_complex(b) and self.trace.allows("may_choose"):
             if not all(isinstance(x, NUMBERS) or x.type.is_static for x in (a, b)):
@@ -121,7 +125,11 @@ class Merger:
                 rows = self.rows(a, b, name)
                 return self.conflict(a, b, name) if rows is None else of_items(a, [rows])
             if isinstance(a, tuple) and count_of(a) == count_of(b):
+                if has_dict(a) and vars(a).keys() != vars(b).keys():
+                    return self.conflict(a, b, name)
                 made = of_items(a, [self.merge(x, y, name) for x, y in zip(items_of(a), items_of(b))])
+                if has_dict(a):
+                    vars(made).update({k: self.merge(x, vars(b)[k], k) for k, x in vars(a).items()})
                 choose(self, made, a, b)
                 return made
             x, y = self.held(a, 0), self.held(b, 1)
@@ -245,6 +253,24 @@ class Merger:
             return False
         return all(self.trace.value(x) is self.trace.value(y) for x, y in zip(a.values, b.values))
 
+    def derived(self, a: Any, b: Any, name: str) -> Any:
+        """Merge two objects of one class derived from a number or text, of which one may be known."""
+        known = [x for x in (a, b) if is_known(x) and not self.trace.outside.is_outside(x)]
+        kinds = {class_of(x) if type(x) is Derived or is_known(x) else None for x in (a, b)}
+        is_told = not any(numbers_in(derived_of(x).held) for x in known)
+        if (
+            len(kinds) > 1
+            or len(known) == 2
+            and isinstance(a, str)
+            and is_told
+            or any(is_known(x) and not any(x is e for e in known) for x in (a, b))
+        ):
+            return self.conflict(a, b, name)
+        self.trace.derived.exist = True
+        a, b = (self.trace.derived.known(x) if is_known(x) else x for x in (a, b))
+        found = self.merge(a.plain, b.plain, name)
+        return found if isinstance(found, Conflict) else Derived(a.cls, found, self.merge(a.held, b.held, name))
+
     def numbers_of_arrays(self, a: Any, b: Any, name: str) -> Any:
         """Merge a number and a 0-dimensional array into a number."""
         if not all(isinstance(x, (Scalar, Array, *NUMBERS)) for x in (a, b)):
@@ -361,10 +387,14 @@ class Merger:
         if type(x) is Text:
             with trace.builder.writing(self.blocks[to].operations):
                 return Text(x.template, [self.zero(trace.value(e).type) for e in x.values])
+        if is_known(x):
+            return x
+        if type(x) is Derived:
+            return Derived(x.cls, self.zeros(x.plain, side, to), self.zeros(x.held, side, to))
         held = self.held(x, side)
         if isinstance(x, (list, tuple)):
             parts = [self.zeros(e, side, to) for e in held]
-            made = type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+            made = of_items(x, parts)
         elif type(x) is deque:
             made = of_items(x, [self.zeros(e, side, to) for e in held])
         elif type(x) is dict:
@@ -440,6 +470,8 @@ def describe(x: Any) -> str:
         return "not assigned"
     if x is None or isinstance(x, (str, *NUMBERS)):
         return repr(x)
+    if type(x) is Derived:
+        return f"a {x.cls.__name__} that is not known while compiling"
     if rows_of(x) is not None:
         return f"a {type(x).__name__} of a length known only at run time"
     if isinstance(x, (list, tuple, dict, deque)):

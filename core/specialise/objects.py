@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..ir.derived import BASES, Derived, Parent
 from ..ir.traced_text import Text
 from ..source.definitions import describe
 from ..values.array_classes import is_array_class, is_traced_array
@@ -95,15 +96,17 @@ class Objects:
             return made
         if isinstance(new, types.FunctionType):
             made = self.trace.calls.call_function(new, (cls, *args), kwargs)
-            if not isinstance(made, cls):
+            if not issubclass(python_type(made) if type(made) is Derived else type(made), cls):
                 return made
         elif new is object.__new__ or new is dict.__new__ and isinstance(init, types.FunctionType):
             made = new(cls)
         elif new is np.ndarray.__new__:
             made = self.trace.arrays.new(cls, *args, **kwargs)
+        elif has_traced((args, kwargs)) and any(new is base.__new__ for base in BASES):
+            made = self.trace.call(new, cls, *args, **kwargs)
         else:
             return self.trace.uninterpreted.call_real(cls, args, kwargs)
-        if not is_traced_array(made):  # it may be an older one, and is known already
+        if not is_traced_array(made) and type(made) is not Derived:  # it may be an older one, and is known already
             self.trace.new(made)
         if dataclasses.is_dataclass(cls) and _is_generated(init):
             self.fill_dataclass(made, cls, args, kwargs)
@@ -186,6 +189,10 @@ class Objects:
             x.refuse()
         if type(x) is Closure and name in x.named:
             return x.named[name]
+        if type(x) is Derived:
+            return self.trace.derived.attribute(x, name)
+        if type(x) is Parent:
+            return self.trace.derived.attribute(x.x, name, x.mro)
         if isinstance(x, Text):
             found = getattr("", name)  # raises what Python raises
             if not callable(found) or isinstance(found, type):
@@ -325,6 +332,13 @@ class Objects:
             return distributed(self.trace, x, lambda o: self.set_attribute(o, name, value))
         if type(x) is Closure and name in x.named:
             x.named[name] = value
+            return
+        if type(x) is Derived:
+            setter = x.cls.__setattr__
+            if isinstance(setter, types.FunctionType):
+                self.trace.calls.call_function(setter, (x, name, value), {})
+            else:
+                self.trace.derived.set_attribute(x, name, value)
             return
         if isinstance(x, Traced):
             if name in ("real", "imag", "flat"):

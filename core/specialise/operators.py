@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..ir.derived import Derived, class_of, is_list
 from ..ir.traced_text import Text
 from ..values.array_classes import is_subclass_array
 from ..values.items import entries_of, items_of
@@ -23,7 +24,7 @@ from .object_arrays import as_objects
 from .rows import rows_of
 from .surface.operators import UFUNCS
 from .text_methods import operated
-from .traced import Array, Scalar, Traced
+from .traced import Array, Scalar, Traced, current
 from .ufunc_protocol import OF_SCALARS
 
 _BINARY = {
@@ -80,7 +81,10 @@ class Operators:
         if type(function) is not types.BuiltinFunctionType or function not in OPERATORS:
             return False
         return any(
-            not isinstance(x, Traced) and is_instance(x) and (type(x).__module__ != "numpy" or is_subclass_array(x))
+            type(x) is Derived
+            or not isinstance(x, Traced)
+            and is_instance(x)
+            and (type(x).__module__ != "numpy" or is_subclass_array(x))
             for x in args
         )
 
@@ -97,8 +101,12 @@ class Operators:
                     self.trace.arrays.operator(args[0], _UNARY[function], ()) if own is None else self.trace.call(own)
                 )
             method = special(args[0], _UNARY[function])
+            if method is None and type(args[0]) is Derived:
+                return self.trace.call(function, args[0].plain)
             return self.trace.uninterpreted.call_real(function, args, {}) if method is None else self.trace.call(method)
         a, b = args
+        for x in filter(is_list, args):
+            x.refuse()
         if function in _IN_PLACE:
             plain, name = _IN_PLACE[function]
             if is_subclass_array(a):
@@ -122,10 +130,12 @@ class Operators:
             return self.trace.call(plain, a, b)
         names = _BINARY.get(function) or _COMPARISONS[function]
         order = [(a, b, names[0]), (b, a, names[1])]
-        if _is_first(type(b), np.ndarray if isinstance(a, Array) else type(a), names[1], function in _COMPARISONS):
+        if _is_first(
+            class_of(b), np.ndarray if isinstance(a, Array) else _type_of(a), names[1], function in _COMPARISONS
+        ):
             order.reverse()
         for x, y, name in order:
-            if isinstance(x, Traced) and is_instance(y):
+            if isinstance(x, Traced) and (is_instance(y) or type(y) is Derived):
                 found = self.with_numpys(function, x, y, a is x)
                 if found is not NotImplemented:
                     return found
@@ -140,10 +150,10 @@ class Operators:
                 found = self.trace.call(method, y)
                 if found is not NotImplemented:
                     return self.trace.call(operator.not_, self.trace.expressions.truth(found)) if is_negated else found
-        if any(isinstance(x, Traced) for x in args):
-            plain = [as_number(x, other) for x, other in ((a, b), (b, a))]
-            if plain[0] is not a or plain[1] is not b:
-                return self.trace.call(function, *plain)
+        if any(isinstance(x, Traced) or type(x) is Derived for x in args):
+            numbers = [as_number(x, other) for x, other in ((a, b), (b, a))]
+            if numbers[0] is not a or numbers[1] is not b:
+                return self.trace.call(function, *numbers)
         if function in _COMPARISONS and type(a) is type(b) and isinstance(a, (list, tuple)) and has_traced((a, b)):
             if function not in (operator.eq, operator.ne):
                 return self.trace.containers.in_order(function, a, b)
@@ -186,7 +196,7 @@ class Operators:
         """Return what an operator of NumPy's number or array ``x`` gives with an object, or NotImplemented if the object decides."""
         if isinstance(x, Scalar) and x.type.weak or _defers(x, y):
             return NotImplemented
-        if isinstance(y, (int, float, complex)):
+        if isinstance(y, (int, float, complex)) or type(y) is Derived:
             other = as_number(y, x)
             return self.trace.call(function, *((x, other) if is_left else (other, x)))
         if hasattr(type(y), "__array_ufunc__"):
@@ -202,8 +212,21 @@ class Operators:
         return self.trace.call(function, *((number, y) if is_left else (y, number)))
 
 
+def as_numpys(trace: Any, x: Scalar) -> Any:
+    """Return a Python number as NumPy's number of the same kind."""
+    return trace.wrap(trace.builder.cast(trace.value(x), x.type.dtype))
+
+
+def _type_of(x: Any) -> type:
+    return x.type.number if isinstance(x, Scalar) else str if isinstance(x, Text) else class_of(x)
+
+
 def as_number(x: Any, other: Any) -> Any:
     """Convert a member of an ``IntEnum``, say, to a plain number, or to NumPy's if the other operand is NumPy's."""
+    if type(x) is Derived:
+        is_numpys = isinstance(other, np.generic) or isinstance(other, Traced) and not other.type.weak
+        is_numpys = is_numpys and isinstance(x.plain, Scalar)
+        return as_numpys(current(), x.plain) if is_numpys else x.plain
     base = next((kind for kind in (int, float, complex) if isinstance(x, kind)), None)
     if base is None or isinstance(x, (bool, np.generic)) or type(x) is base:
         return x
@@ -239,6 +262,8 @@ def _is_first(b: type, a: type, name: str, compares: bool) -> bool:
 
 def _defers(x: Traced, y: Any) -> bool:
     """Whether NumPy's number or array ``x`` leaves an operator to the class of ``y``."""
-    if hasattr(type(y), "__array_ufunc__"):
-        return type(y).__array_ufunc__ is None
-    return getattr(y, "__array_priority__", OF_SCALARS) > (0.0 if isinstance(x, Array) else OF_SCALARS)
+    if hasattr(class_of(y), "__array_ufunc__"):
+        return class_of(y).__array_ufunc__ is None  # type: ignore[attr-defined]
+    return getattr(class_of(y) if type(y) is Derived else y, "__array_priority__", OF_SCALARS) > (
+        0.0 if isinstance(x, Array) else OF_SCALARS
+    )

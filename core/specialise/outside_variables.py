@@ -12,6 +12,9 @@ from typing import Any
 from ..errors import BadInput
 from .scopes import UNBOUND
 
+_NAMES = ("__name__", "__qualname__")
+"""What a class stores in C, and does not inherit."""
+
 
 class Variable:
     """A variable of outside, or an attribute of a class."""
@@ -45,6 +48,8 @@ class Variables:
 
     def of_class(self, trace: Any, cls: type, name: str) -> Any:
         """Return what the program has assigned to an attribute of a class or of one that it inherits from."""
+        if name in _NAMES:
+            return self.value(trace, cls, name)
         for base in cls.__mro__ if self.found else ():
             found = self.value(trace, base, name)
             if found is not UNBOUND or name in vars(base):
@@ -60,6 +65,7 @@ class Variables:
         known = self.found.get((id(holder), key))
         if known is None:
             known = Variable(holder, key)
+            is_name = isinstance(holder, type) and key in _NAMES
             try:
                 content: Any = _content(holder, key)
             except (LookupError, ValueError):
@@ -67,7 +73,9 @@ class Variables:
             else:
                 known.found = content
                 place = None if isinstance(holder, types.CellType) else key
-                known.before = known.held[key] = trace.outside.read(trace, holder, place, content)
+                known.before = known.held[key] = (
+                    content if is_name else trace.outside.read(trace, holder, place, content)
+                )
             self.found[id(holder), key] = known
         trace.touch(known.held)
         known.held[key] = x
@@ -76,7 +84,8 @@ class Variables:
         """Set an attribute of a class that is plain data."""
         raw = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
         is_settable = type(cls).__setattr__ is type.__setattr__ and bool(cls.__flags__ & 1 << 9)
-        if not is_settable or any(hasattr(type(e), "__get__") for e in (raw, x)) or name[:2] == "__" == name[-2:]:
+        is_special = name[:2] == "__" == name[-2:] and not (name in _NAMES and type(x) is str)
+        if not is_settable or is_special or any(hasattr(type(e), "__get__") for e in (raw, x)):
             raise BadInput(
                 f"compiled code can only set attributes of a class that are plain data, not {name} of {cls.__name__}; store the value "
                 "in an object that is an argument"
@@ -92,4 +101,6 @@ class Variables:
 def _content(holder: Any, key: str) -> Any:
     if isinstance(holder, types.CellType):
         return holder.cell_contents
+    if isinstance(holder, type) and key in _NAMES:
+        return getattr(holder, key)
     return vars(holder)[key] if isinstance(holder, type) else holder[key]

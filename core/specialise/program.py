@@ -14,6 +14,7 @@ from ..errors import BadInput, MorulaError
 from ..exclusion import undo
 from ..faults import kind_of, refused
 from ..ir.builder import Builder
+from ..ir.derived import Derived, derived_of, is_known
 from ..ir.dynamic import Block, Function, Value, operands, verify, walk
 from ..ir.places import calls_to, raised_at
 from ..ir.traced_text import Text
@@ -27,6 +28,7 @@ from .branches import Branches
 from .called_back import restore
 from .calls import Calls
 from .containers import Containers
+from .derived_objects import DerivedObjects
 from .expressions import Expressions
 from .float_errors import around_a_program
 from .folds import Folds
@@ -46,7 +48,7 @@ from .recursion import Recursions
 from .result_arrays import Make
 from .results import Results
 from .rows import Rows
-from .scopes import UNBOUND, Choice, Conflict, Late
+from .scopes import UNASSIGNED, UNBOUND, Choice, Conflict, Late
 from .slots import Lessons
 from .state import Changes
 from .statements import StatementsOf
@@ -74,6 +76,7 @@ class Interpreter(Branches):
         "objects": Objects,
         "containers": Containers,
         "arrays": ArraySubclasses,
+        "derived": DerivedObjects,
     }
     """The parts of the interpreter.  Each part holds the interpreter as its ``trace``, and reaches the others through it."""
 
@@ -90,6 +93,7 @@ class Interpreter(Branches):
     objects: Objects
     containers: Containers
     arrays: ArraySubclasses
+    derived: DerivedObjects
 
     def __init__(self, is_numbered: bool = False) -> None:
         for name, part in self.components.items():
@@ -178,6 +182,8 @@ class Interpreter(Branches):
             return x
         if type_of_argument(x) is not None:
             return self.builder.constant(x)
+        if type(x) is Derived or is_known(x):
+            return self.value(x.plain if type(x) is Derived else derived_of(x).plain)
         if type(x) is int:
             if self.sees(OverflowError):
                 raise BadInput(
@@ -188,13 +194,7 @@ class Interpreter(Branches):
         if isinstance(x, (list, tuple)):
             return self.value(FUNCTIONS[np.array](self, x))
         if isinstance(x, (Conflict, Late)) or x is UNBOUND:
-            raise BadInput(
-                getattr(
-                    x,
-                    "text",
-                    "a variable is used that is not assigned on every path; assign it before the condition or loop",
-                )
-            )
+            raise BadInput(getattr(x, "text", UNASSIGNED))
         if type(x) is Rows:
             x.refuse()
         if type(x) is Choice:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..ir.derived import plain
 from ..ir.dynamic import Function, Value
 from ..ir.typed import type_of
 from ..passes.columns import by_rows
@@ -153,6 +154,7 @@ def _shown(trace: Any, y: Any, tangents: dict[int, Value | None]) -> Any:
     """Return the tangent of a result in its structure: None for what has none."""
     if type(y) is Choice:
         return Choice(y.which, [_shown(trace, e, tangents) for e in y.options])
+    y = plain(y)
     if isinstance(y, tuple):
         return getattr(y, "_make", type(y))([_shown(trace, e, tangents) for e in y])
     if type(y) is list:

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..errors import BadInput, MorulaError
 from ..faults import fault, is_fault
+from ..ir.derived import Derived
 from ..ir.dynamic import Block, Value
 from ..ir.exceptions import Recipe
 from ..ir.places import calls_to
@@ -324,6 +325,8 @@ class Raising(Trace):
             yield x
         elif isinstance(x, Text):
             yield from x.values
+        elif type(x) is Derived:
+            yield from self.parts([x.plain, x.held])
         elif type(x) in (tuple, list, dict):
             for e in x.values() if type(x) is dict else x:
                 yield from self.parts(e)
@@ -345,6 +348,8 @@ def _changed(x: Any, change: Callable[[Any], Any]) -> Any:
         return change(x)
     if isinstance(x, Text):
         return Text(x.template, [_changed(e, change) for e in x.values])
+    if type(x) is Derived:
+        return Derived(x.cls, _changed(x.plain, change), _changed(x.held, change))
     if type(x) in (tuple, list):
         return type(x)(_changed(e, change) for e in x)
     if type(x) is dict:

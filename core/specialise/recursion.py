@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BadInput
+from ..ir.derived import Derived
 from ..ir.dynamic import Block, Function, Operation, Value, definitions, operands, walk
 from ..ir.traced_text import Text
 from ..passes.inline import Copy
@@ -61,6 +62,8 @@ def signature(x: Any, around: tuple[int, ...] = ()) -> Key:
     around = (*around, id(x))
     if type(x) is Text:
         return Text, repr(x.template), *(signature(e) for e in x.values)
+    if type(x) is Derived:
+        return Derived, x.cls, signature(x.plain), signature(x.held, around)
     if type(x) is Rows:
         return Rows, x.capacity, x.kinds, signature(x.item, around)
     if isinstance(x, (list, tuple)):

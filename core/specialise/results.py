@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..ir.derived import Derived, derived_of, is_known, real
 from ..ir.dynamic import Value
 from ..ir.traced_text import Text, filled
 from ..values.array_classes import ARRAY, as_class, is_array_class, put
@@ -98,6 +99,8 @@ class Results:
                 continue
             if type(x) is Choice:
                 x = x.options
+            elif type(x) is Derived:
+                x = tuple(x.held.values())
             if isinstance(x, (list, dict)) or is_instance(x):
                 if id(x) in seen:
                     self.shared.setdefault(id(x), Shared())
@@ -166,6 +169,13 @@ class Results:
             raise BadInput("compiled code returns an exception that holds numbers; return the numbers themselves")
         if isinstance(x, Text):
             return self.plan_of_text(x)
+        if is_known(x) and _holds_traced(held_by_instance(x), set()):
+            x = derived_of(x)
+        if type(x) is Derived:
+            cls, number, held = x.cls, self.plan(x.plain), self.plan(x.held)
+            return lambda results, leaves, objects: real(
+                cls, number(results, leaves, objects), held(results, leaves, objects)
+            )
         if isinstance(x, Closure):
             x = python_function(x)
         is_made = id(x) in self.trace.made and layout_of_class(type(x)) is object  # type: ignore[attr-defined]
@@ -333,7 +343,7 @@ class Results:
                     continue
                 before, after = dict(enumerate(before)), dict(enumerate(after))
             late = next((k for k, e in after.items() if isinstance(e, Late)), None)
-            if late is not None:
+            if late is not None and isinstance(x, (list, dict)):
                 raise BadInput(
                     f"whether a {kind_of(x)} from outside has {late!r} depends on a condition that is not known while compiling; set it on "
                     "both paths"
@@ -352,11 +362,6 @@ class Results:
                 found.append((number, refilled(self.plan_of_rows(x[0]))))
                 continue
             late = next((k for k, e in after.items() if isinstance(e, Late)), None)
-            if late is not None and not isinstance(x, dict):
-                raise BadInput(
-                    f"whether an argument has the attribute {late} depends on a condition that is not known while compiling; set it on both "
-                    "paths"
-                )
             is_reordered = len(before) != len(after) or not are_in_one_order(before, after)
             if isinstance(x, dict) and (late is not None or is_reordered or id(x) in trace.disordered):
                 trace.refuse_unknown_entries(x)
@@ -370,12 +375,21 @@ class Results:
         self, x: Any, before: dict[Any, Any], after: dict[Any, Any], is_reordered: bool = False
     ) -> Callable[..., None] | None:
         """Return what makes the program's changes in a list, dict or object; None if there are none."""
-        changed = {k: self.plan(e) for k, e in after.items() if k not in before or before[k] is not e}
+        changed = {k: self.plan_of_part(e) for k, e in after.items() if k not in before or before[k] is not e}
         gone = [k for k in before if k not in after]
         if not (changed or gone or is_reordered):
             return None
         keys = {k: self.plan(k) for k in changed if isinstance(x, dict) and k not in before and _is_object(k)}
         return update_of(type(x), changed, gone, self.order(x, before), keys)
+
+    def plan_of_part(self, x: Any) -> Plan:
+        """Return what a place of a holder gets: ``UNBOUND`` removes what is there."""
+        if not isinstance(x, Late):
+            return self.plan(x)
+        is_absent, found = self.plan(x.absent), self.plan(x.x)
+        return lambda results, leaves, objects: (
+            UNBOUND if is_absent(results, leaves, objects) else found(results, leaves, objects)
+        )
 
     def order(self, x: Any, before: dict[Any, Any]) -> list[Any]:
         """Return the keys of a dict that must be inserted again, in sequence, to restore its order."""
@@ -403,7 +417,7 @@ def _is_object(key: Any) -> bool:
 
 
 def _holds_traced(x: Any, seen: set[int]) -> bool:
-    if isinstance(x, (Traced, Text, Choice, Closure, Rows)) or type(x) is AfterRun:
+    if isinstance(x, (Traced, Text, Choice, Closure, Derived, Rows)) or type(x) is AfterRun:
         return True
     if id(x) in seen:
         return False
@@ -421,7 +435,7 @@ def _holds_traced(x: Any, seen: set[int]) -> bool:
 
 def _refers_to_traced(x: Any, depth: int) -> bool:
     """Whether an object of any class refers to a traced value or function, as the garbage collector sees it."""
-    if isinstance(x, (Traced, Closure)):
+    if isinstance(x, (Traced, Closure, Derived)):
         return True
     if not depth or isinstance(x, (FunctionType, ModuleType, Trace)) or type(x) in PASSIVE:
         return False

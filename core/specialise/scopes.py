@@ -145,6 +145,9 @@ class Unread(Conflict):
     """The content, at the start of an iteration, of a variable that only earlier iterations have assigned."""
 
 
+UNASSIGNED = "a variable is used that is not assigned on every path; assign it before the condition or loop"
+
+
 class Choice:
     """One of several values; the traced number ``which`` is its position among the ``options`` (see ``choices``)."""
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..ir.derived import is_known
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
 from ..source.trees import nodes
@@ -183,4 +184,4 @@ def is_changed(slot: Slot) -> bool:
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, (Scalar, *NUMBERS))
+    return isinstance(x, (Scalar, *NUMBERS)) and not is_known(x)

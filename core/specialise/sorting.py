@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
+from ..ir.derived import Derived, is_known
 from .arguments import has_traced
 from .called_back import storing
 from .instances import is_instance
@@ -67,7 +68,7 @@ def _sorted(trace: Any, iterable: Any, *, key: Any = None, reverse: bool = False
         else:
             trace.commit(region)
             return trace.new([items[i] for i in region.result])
-    if key is None and all(isinstance(x, (Scalar, int, float)) for x in items):
+    if key is None and all(isinstance(x, (Scalar, int, float)) and not is_known(x) for x in items):
         return NotImplemented
     if len(items) <= _SORTED_BY_INSERTION:
         return trace.calls.interpret(in_order, (trace.new(items), trace.new(list(keys)), reverse), {})
@@ -90,7 +91,7 @@ def _extreme(function: Any) -> Any:
             return _of_growing(trace, function, items, key, kwargs)
         if not isinstance(items, (list, tuple)) or not items:
             return NotImplemented
-        has_objects = any(is_instance(x) for x in items if not isinstance(x, Traced))
+        has_objects = any(type(x) is Derived or is_instance(x) for x in items if not isinstance(x, Traced))
         has_order = has_objects or any(isinstance(x, (list, tuple, str)) or x is None for x in items)
         if key is None and not has_order or not kwargs.keys() <= {"key", "default"}:
             return NotImplemented

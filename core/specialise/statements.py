@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import BadInput, MorulaError
 from ..faults import fault, is_fault
+from ..ir.derived import is_list
 from ..source.definitions import is_of_library
 from ..source.yields import YIELDS
 from .branches import Jump
@@ -328,6 +329,8 @@ class StatementsOf:
         rows = rows_of(x)
         if rows is not None and not starred:
             x = self.of_length(x, rows.length, len(targets))
+        if is_list(x) and not starred:
+            x = self.of_length(x, self.trace.call(len, x), len(targets))
         parts = list(self.trace.iterate(x)) if starred else list(islice(self.trace.iterate(x), len(targets) + 1))
         if starred:
             (i,) = starred

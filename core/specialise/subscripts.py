@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
+from ..ir.derived import Derived, as_key, is_list, own_method
 from ..ir.traced_text import Text
 from .arguments import has_traced
 from .contents import opened
@@ -17,7 +18,7 @@ from .growing_lists import cut, item_at as item_of_growing, make_growing, part, 
 from .instances import is_instance, special
 from .items import insert_missing, is_index, item_at, present_or_missing, put_at
 from .keys import use_as_key
-from .lists_in_python import delete
+from .lists_in_python import delete, put_end
 from .rows import rows_of
 from .scopes import Late
 from .text_methods import getitem as item_of_text
@@ -34,6 +35,9 @@ def _of_index(trace: Any, x: Any, index: Any) -> Any:
     if isinstance(index, tuple):
         made = [_of_index(trace, x, i) for i in index]
         return index if all(map(operator.is_, made, index)) else tuple(made)
+    if type(index) is Derived and not isinstance(x, dict):
+        method = own_method(index, "__index__")
+        return index.plain if method is None else trace.call(method)
     if isinstance(index, Traced) or isinstance(x, dict) or not is_instance(index):
         return index
     method = special(index, "__index__")
@@ -41,6 +45,8 @@ def _of_index(trace: Any, x: Any, index: Any) -> Any:
 
 
 def getitem(trace: Any, x: Any, index: Any) -> Any:
+    if isinstance(x, dict):
+        index = as_key(index)
     if isinstance(x, Traced):
         own = _of_index(trace, x, index)
         if own is not index:
@@ -51,6 +57,9 @@ def getitem(trace: Any, x: Any, index: Any) -> Any:
     method = special(x, "__getitem__")
     if method is not None:
         return trace.call(method, index)
+    if type(x) is Derived:
+        found = item_of_text(trace, x.plain, _of_index(trace, x, index), "list" if is_list(x) else "string")
+        return trace.derived.list_of(found) if is_list(x) and isinstance(index, slice) else found
     index = _of_index(trace, x, index)
     if isinstance(index, Array) and not index.type.shape:
         index = Scalar(trace.value(index))
@@ -100,7 +109,11 @@ def setitem(trace: Any, x: Any, index: Any, value: Any) -> Any:
     if method is not None:
         return trace.call(method, index, value)
     index = _of_index(trace, x, index)
+    if type(x) is list and isinstance(index, slice) and has_traced(index) and trace.allows("may_grow"):
+        make_growing(trace, x, [])
     if rows_of(x) is not None:
+        if isinstance(index, slice) and index.start is not None and index.stop is None and index.step is None:
+            return trace.calls.interpret(put_end, (x, index.start, value), {})
         return put_into(trace, x, index, value)
     if isinstance(x, dict) and isinstance(index, Scalar):
         return put_at_key(trace, x, index, value)

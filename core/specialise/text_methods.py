@@ -62,6 +62,9 @@ def method(trace: Any, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[st
     _refuse_chosen(x, *args)
     if name == "join" and len(args) == 1 and not kwargs:
         return joined(trace, x, *args)
+    if name in ("split", "rsplit", "splitlines"):
+        getattr("", name)(*args, **kwargs)  # raises what Python raises
+        return trace.derived.list_of(made(name, x, *args, *_by_position(name, len(args), kwargs)))
     if kwargs or name not in RESULTS and name not in ("index", "rindex"):
         raise BadInput(
             f"str.{name} of a text of numbers that are not known while compiling cannot be compiled; decide by the numbers, or use "
@@ -79,6 +82,12 @@ def method(trace: Any, x: Any, name: str, args: tuple[Any, ...], kwargs: dict[st
         parts = made(name, x, *args)
         return tuple(made("getitem", parts, i) for i in range(3))
     return value_of(trace, (kind,), name, x, *args)[0]
+
+
+def _by_position(name: str, count: int, named: dict[str, Any]) -> list[Any]:
+    """Return the arguments of a method that splits texts that follow the first ``count``."""
+    defaults = {"keepends": False} if name == "splitlines" else {"sep": None, "maxsplit": -1}
+    return list({**defaults, **named}.values())[count:]
 
 
 def _check(name: str, args: tuple[Any, ...]) -> None:
@@ -120,7 +129,7 @@ def contains(trace: Any, container: Any, x: Any) -> Any:
     return value_of(trace, (bool,), "contains", container, x)[0]
 
 
-def getitem(trace: Any, x: Text, index: Any) -> Any:
+def getitem(trace: Any, x: Text, index: Any, kind: str = "string") -> Any:
     _refuse_chosen(x)
     if isinstance(index, slice):
         return made("getitem", x, index)
@@ -131,7 +140,7 @@ def getitem(trace: Any, x: Text, index: Any) -> Any:
         is_in = call(
             operator.and_, call(operator.le, call(operator.neg, length), index), call(operator.lt, index, length)
         )
-        trace.throw_one_of(call(operator.not_, is_in), 0, [IndexError("string index out of range")])
+        trace.throw_one_of(call(operator.not_, is_in), 0, [IndexError(f"{kind} index out of range")])
     return made("getitem", x, index)
 
 

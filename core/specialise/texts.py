@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ir.derived import Derived
 from ..ir.traced_text import Text
 from .traced import Array, Scalar, Traced
 
@@ -33,6 +34,8 @@ def template_of(x: Any, values: list[Any]) -> Any:
     Raises:
         BadInput: it is neither a text, nor a number or a constant, nor a slice or a tuple of these.
     """
+    if type(x) is Derived:
+        return template_of(x.plain, values)
     if isinstance(x, Text):
         values += x.values
         return x.template
@@ -54,6 +57,8 @@ def shown(trace: Any, x: Any) -> Any:
     """``repr(x)``, where x may contain unknown numbers: a ``Text``, or a string if everything is known."""
     if isinstance(x, Traced):
         return field(trace, x, conversion="r")
+    if type(x) is Derived:
+        return trace.call(repr, x)
     if isinstance(x, Text):
         return made("repr", x)
     if type(x) is dict:

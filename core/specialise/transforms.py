@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import BadInput, two_arguments
 from ..faults import kind_of as name_of_kind
 from ..ir.builder import Builder, Shape, text_of_shape
+from ..ir.derived import Derived, plain
 from ..ir.dynamic import Function, Operation, Value
 from ..ir.typed import STACK, custom, type_of
 from ..passes.columns import by_rows
@@ -73,6 +74,7 @@ class Pull:
             return
         if y is None:
             raise result_is_none()
+        y = plain(y)
         if is_traced_array(y):
             y, dy = array_in(y), self.trace.arrays.plain(dy)
         if isinstance(y, Conflict):
@@ -284,6 +286,8 @@ def _shown(y: Any, objects: dict[int, Any] | None = None) -> Any:
     objects = {} if objects is None else objects
     if type(y) is Choice:
         return Choice(y.which, [_shown(o, objects) for o in y.options])
+    if type(y) is Derived:
+        return y.plain
     if isinstance(y, (tuple, list, dict)) and type(y) not in (tuple, list, dict) and (named := attributes(y)):
         if id(y) not in objects:
             objects[id(y)] = shown = WithAttributes({} if isinstance(y, dict) else [], {})
@@ -337,6 +341,8 @@ def _with_options(y: Any) -> Any:
     """Return a result with tuples of all options in the place of choices."""
     if type(y) is Choice:
         return (y.which, *map(_with_options, y.options))
+    if type(y) is Derived:
+        return y.plain, _with_options(y.held)
     if isinstance(y, (tuple, list)):
         return tuple(map(_with_options, y))
     return {k: _with_options(e) for k, e in y.items()} if isinstance(y, dict) else y
@@ -372,6 +378,8 @@ def _constant(trace: Any, x: Any, own: dict[int, Any]) -> Any:
         return getattr(x, "_make", type(x))([_constant(trace, e, own) for e in x])
     if type(x) is Choice:
         return Choice(x.which, [_constant(trace, o, own) for o in x.options])
+    if type(x) is Derived:
+        return Derived(x.cls, *(_constant(trace, e, own) for e in (x.plain, x.held)))
     if isinstance(x, list):
         return trace.new([_constant(trace, e, own) for e in x])
     return trace.new({k: _constant(trace, e, own) for k, e in x.items()}) if type(x) is dict else x
@@ -441,7 +449,7 @@ def scalar_and_unit(trace: Any, f: Any, y: Any) -> tuple[Any, Any]:
 
 def unit(trace: Any, f: Any, y: Any) -> Any:
     """Return the cotangent 1 of a real scalar."""
-    y = array_in(y) if is_traced_array(y) else y
+    y = array_in(y) if is_traced_array(y) else plain(y)
     kind = y.type if isinstance(y, Traced) else type_of(y) if isinstance(y, (int, float, complex, np.generic)) else None
     if isinstance(y, Conflict):
         missing = "; is a `return` missing at its end?" if "None" in y.text else ""

@@ -90,7 +90,8 @@ class Uninterpreted:
         except TypeError as error:
             text = str(error)
             is_own = in_words(text) != text or "not numpy.ndarray" in text
-            if not is_own and not has_traced(args) and not has_traced(kwargs):
+            only_holds = isinstance(function, type) and issubclass(function, BaseException)
+            if only_holds or not is_own and not has_traced(args) and not has_traced(kwargs):
                 raise
             if not isinstance(error, BadInput):
                 text = f"{describe(function)} cannot be compiled for these arguments: {text}"
@@ -120,7 +121,7 @@ class Uninterpreted:
             )
         elif isinstance(found, frozenset):
             self.check_keys(found)
-        elif function is object.__new__ and is_instance(found) or is_made(found):
+        elif is_instance(found) and getattr(function, "__name__", "") == "__new__" or is_made(found):
             self.trace.new(found)
         return found if getattr(function, "__name__", "") in STATES else self.take_in(found)
 

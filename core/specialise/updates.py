@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..values.attributes import attributes
 from ..values.holders import kind_of as kind_of_holder
 from ..values.items import base_of, count_of
+from .scopes import UNBOUND
 
 Plan = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any]
 """Makes an object from the program's results, the leaves of the arguments, and the objects that held these."""
@@ -87,6 +89,10 @@ def update_of(
             for k in gone:
                 object.__delattr__(x, k)
             for k, plan in changed.items():
-                object.__setattr__(x, k, plan(results, leaves, objects))
+                new = plan(results, leaves, objects)
+                if new is not UNBOUND:
+                    object.__setattr__(x, k, new)
+                elif any(name == k for name, _ in attributes(x)):
+                    object.__delattr__(x, k)
 
     return update

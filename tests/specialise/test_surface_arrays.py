@@ -263,7 +263,11 @@ LIBRARY = {
         call(scipy.ndimage.gaussian_filter, a, 1.0),
         call(scipy.spatial.distance.cdist, a, a),
     ),
-    "cho_solve": lambda s, a: call(scipy.linalg.cho_solve, (np.linalg.cholesky(s), True), a),
+    "cho_solve": lambda s, a: (
+        call(scipy.linalg.cho_solve, (np.linalg.cholesky(s), True), a),
+        call(scipy.linalg.cho_solve, call(scipy.linalg.cho_factor, s), a),
+        call(scipy.linalg.cho_solve, call(scipy.linalg.cho_factor, s, lower=True), a),
+    ),
     "spaces": lambda s, a: (
         call(np.logspace, 0, s[0, 0], 3),
         call(np.fft.fftfreq, 8, s[0, 0]),

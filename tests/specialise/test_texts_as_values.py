@@ -345,7 +345,7 @@ def written(x, file):
     [
         (keyed, (1.5,), "cannot be a dict key or set element; use a key that is known"),
         (iterated, (1.5,), "cannot be used here; compiled code can print it.*; decide by the numbers"),
-        (of_two_kinds, (1.5,), "str.split of a text of numbers"),
+        (of_two_kinds, (1.5,), "parts of a text of numbers .* can only be indexed, measured, unpacked"),
         (lambda x: doubled(f"{x}", x), (1.5,), "cannot be used here"),  # its derivative is not that of a text
         (encoded, (1.5,), "str.encode of a text of numbers .* cannot be compiled; decide by the numbers"),
         (

@@ -112,7 +112,7 @@ def _binary_protocol(
     """Follow Python's protocol for ``a op b``: the right operand first if its class is derived from the left's."""
     ka, kb = type(a), type(b)
     forward, backward = special(ka, method), special(kb, reflected)
-    if forward is backward is None or is_exact(ka) or is_exact(kb):
+    if forward is backward is None or is_exact(ka) or forward is None and is_exact(kb):
         return _binary_builtin(tape, operation, function, a, b)
     attempts = [(forward, method, a, b)]
     if kb is not ka and (backward is None or backward != forward):

@@ -46,7 +46,7 @@ from ...source.effects import (
 )
 from ...values.attributes import attributes
 from ...values.memory import identity, owner
-from ...values.numbers import NUMBER_TYPES, PASSIVE, call_on, is_exact
+from ...values.numbers import NUMBER_TYPES, PASSIVE, call_on, is_of_exact
 from ...values.program_state import Reach, is_of_engine
 from ...values.reachable import contents, reached
 from ...values.special_methods import special
@@ -59,7 +59,7 @@ from .keys import meets_no_other
 from .opaque import RANDOM, Opaque, Unrecorded, note, note_overwritten, runs_text
 from .opaque_calls import Recording
 from .unasking import PLAIN, is_plain_key, runs_no_python
-from .watching import Onlooker, innermost
+from .watching import Onlooker, innermost, stores_nothing
 
 ASKED = {
     "__del__",
@@ -166,18 +166,11 @@ def run_opaque(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     watch = Watch(tape, function, (args, kwargs))
     watch.noted = getattr(function, "__code__", None)
     y = _run(watch, args, kwargs)
-    if watch.first is not None and not any(is_exact(type(x)) for x in (*args, *kwargs.values())):
+    if watch.first is not None and not any(is_of_exact(type(x)) for x in (*args, *kwargs.values())):
         called = watch.noted is watch.first or runs_text(function)
-        if not called and not _is_numeric(y):  # the caller notes other results
+        if not called:
             watch.given_back(y)
     return y
-
-
-def _is_numeric(y: Any) -> bool:
-    """Whether a result is a number, an array or a tuple of these."""
-    if isinstance(y, np.ndarray):
-        return y.dtype.kind != "O"
-    return type(y) in NUMBER_TYPES or type(y) is tuple and all(map(_is_numeric, y))
 
 
 def watched(tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -247,10 +240,6 @@ def may_hold(x: Any) -> bool:
     return type(x) not in HOLDING_NOTHING and not (type(x) is tuple and not any(map(may_hold, x)))
 
 
-STORING_NOTHING = {"numpy", "fractions", "numbers", "abc", "enum", "functools"}
-"""Packages whose functions store only into objects that they make, except for cached properties."""
-
-
 class Watch(Onlooker):
     """Watches the unrecorded Python code that runs during one call.
 
@@ -293,7 +282,7 @@ class Watch(Onlooker):
             if is_of_engine(module) or runs_recorded(self.tape, frame):
                 self.inside = frame
                 return self.event  # a trace function must return itself to get the return event
-            if module.partition(".")[0] not in STORING_NOTHING or frame.f_code is CACHED_PROPERTY:
+            if not stores_nothing(module) or frame.f_code is CACHED_PROPERTY:
                 self.enter(frame)
         elif self.running and frame is self.running[-1]:
             if event == "return":

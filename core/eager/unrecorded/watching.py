@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 from types import FrameType, MethodType
 from typing import Any
 
@@ -64,3 +65,19 @@ def unwatched(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any
         if onlooker.follows:
             sys.settrace(onlooker.pass_over)
         sys.setprofile(hook)
+
+
+STORING_NOTHING = {"numpy", "fractions", "numbers", "abc", "enum", "functools", "inspect", "importlib"}
+STORING_NOTHING |= {"sympy.core", "sympy.functions", "sympy.logic", "sympy.multipledispatch", "sympy.printing"}
+STORING_NOTHING |= {"sympy.external", "mpmath.libmp"}
+"""Packages whose functions store only into objects that they make, except for cached properties.
+
+SymPy's expressions are immutable; what it stores in them and in its tables are hashes and truth values.
+"""
+
+
+@lru_cache(maxsize=1024)
+def stores_nothing(module: str) -> bool:
+    """Whether the functions of a module store nothing outside of objects that they make."""
+    parts = module.split(".")
+    return parts[0] in STORING_NOTHING or ".".join(parts[:2]) in STORING_NOTHING

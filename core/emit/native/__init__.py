@@ -5,7 +5,7 @@ liveness    where values are defined and used
 fusion      which arrays are never in memory: their elements are computed where they are used
 buffers     memory for the other arrays, such that updates are made in place
 function    one function as LLVM assembly. The emitters of operations are in control, elementwise, updates, reductions,
-            products, stacks, library; those of single elements in real_functions, complex_functions, integers
+            products, linear_algebra, stacks, library; those of single elements in real_functions, complex_functions, integers
 entry       the C and CPython entry points
 machine     LLVM's passes, object code
 program     the callable program
@@ -17,6 +17,7 @@ from . import (  # noqa: F401  they register their emitters
     elementwise,
     interrupts,
     library,
+    linear_algebra,
     products,
     reductions,
     special_functions,

@@ -267,7 +267,9 @@ class FunctionCode:
         elif op.callee in EMITTERS:
             EMITTERS[op.callee](self, op)
         elif not PARTS["elementwise"](self, op):
-            EMITTERS["library"](self, op)
+            # Functions of SciPy are found by name, so that they need not be imported.
+            name = f"{getattr(op.callee, '__module__', '')}.{getattr(op.callee, '__name__', '')}"
+            EMITTERS.get(name, EMITTERS["library"])(self, op)
         PARTS["count_length"](self, op)
 
     def call_function(self, op: Operation) -> None:

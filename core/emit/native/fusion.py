@@ -20,6 +20,7 @@ from .real_functions import emitter_of
 
 REDUCTIONS = (np.sum, np.prod, np.max, np.min, np.any, np.all, np.argmax, np.argmin)
 ACCUMULATIONS = (np.cumsum, np.cumprod, np.maximum.accumulate, np.minimum.accumulate)
+FACTORISATIONS = {np.linalg.solve, np.linalg.inv, np.linalg.cholesky, np.linalg.det, np.linalg.slogdet}
 _DEAR = 12  # the cost of a call such as exp, in additions
 _CHEAP = 2
 _DEEPEST = 40  # longer chains of operations are cut by storing an array
@@ -47,7 +48,12 @@ def is_outer(op: Operation) -> bool:
 
 
 def _reads_once(op: Operation, value: Value) -> bool:
-    """Return whether a product reads each element of an operand once: both vectors, or the matrix beside a vector."""
+    """Return whether an operation reads each element of an operand once.
+
+    A product reads both vectors once, or the matrix beside a vector; a factorisation copies its operands first.
+    """
+    if op.callee in FACTORISATIONS:
+        return all(v.type.ndim <= 2 for v in op.positional)
     if op.callee is not np.matmul:
         return False
     a, b = op.operands

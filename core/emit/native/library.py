@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from ...ir.typed import STACK, ArrayType, Dim
 from .elements import load, store
 from .function import FunctionCode, emits
 
+MOST_KNOWN = 64  # arrays that a call keeps
 PENDING = -1  # the error number when a Python exception is to be raised
 
 
@@ -42,11 +43,16 @@ class PythonCall:
     operands: list[Layout]
     results: list[Layout]
     copies: bool = False
+    known: dict[tuple[int, int], np.ndarray] = field(default_factory=dict, repr=False, compare=False)
+    """Arrays made before, by their place in the table and their address: a loop passes the same memory each time."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "known": {}}
 
     def run(self, words: Any) -> None:
         """Call the function on the arrays of a table, which is indexed by words, and store the results."""
         count = len(self.operands)
-        arrays = [_view(words, k, layout) for k, layout in enumerate(self.operands)]
+        arrays = [self.view(words, k, layout) for k, layout in enumerate(self.operands)]
         if self.copies:
             arrays = [a.copy() for a in arrays]
         with np.errstate(all="ignore"):
@@ -55,13 +61,25 @@ class PythonCall:
             return
         parts = found if len(self.results) > 1 or isinstance(found, tuple) and len(found) == 1 else (found,)
         for k, (layout, part) in enumerate(zip(self.results, parts, strict=True)):
-            target, part = _view(words, count + k, layout), np.asarray(part)
+            target, part = self.view(words, count + k, layout), np.asarray(part)
             if part.shape != target.shape:
                 raise BadInput(
                     f"{callee_name(self.function)} returned an array of shape {part.shape} in compiled code, "
                     f"but {target.shape} was expected"
                 )
             target[...] = part
+
+    def view(self, words: Any, k: int, layout: Layout) -> np.ndarray:
+        """Return the array at a place of the table."""
+        key = k, words[k]
+        found = self.known.get(key)
+        if found is None:
+            found = _view(words, k, layout)
+            if min(layout.shape, default=0) >= 0:
+                if len(self.known) >= MOST_KNOWN:
+                    self.known.clear()
+                self.known[key] = found
+        return found
 
 
 def _view(words: Any, k: int, layout: Layout) -> np.ndarray:

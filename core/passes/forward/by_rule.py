@@ -6,12 +6,10 @@ table declares linear in an operand is its own tangent. All others have a pullba
 
 from __future__ import annotations
 
-from ...errors import NoDerivative
 from ...ir.builder import Builder
 from ...ir.dynamic import Operation
-from ...rules import find_rule
 from ...rules.table import linear_in
-from ..reverse.by_rule import name_of, scaled, slopes
+from ..reverse.by_rule import rule_of, scaled, slopes
 from .structural import again
 from .tangents import Tangents
 from .transposition import transposed_call
@@ -23,11 +21,7 @@ def tangent(builder: Builder, op: Operation, tangents: Tangents, target: str) ->
     Raises:
         NoDerivative: the call has no rule, or the rule cannot be compiled.
     """
-    rule = find_rule(op.callee)
-    if rule is None or rule.is_zero:
-        raise NoDerivative(
-            f"{name_of(op)} has no derivative that compiles (line {op.line}); call mo.jvp outside of mo.jit"
-        )
+    rule = rule_of(op, "jvp")
     groups = linear_in(op.callee, op.named)
     varying = {i for i, v in enumerate(op.positional) if v in tangents.of}
     if rule.partials:

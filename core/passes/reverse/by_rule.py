@@ -28,15 +28,21 @@ def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequen
     Raises:
         NoDerivative: the call has no rule, or the rule cannot be compiled.
     """
-    rule = find_rule(op.callee)
-    if rule is None or rule.is_zero:
-        raise NoDerivative(
-            f"{name_of(op)} has no derivative that compiles (line {op.line}); call mo.grad outside of mo.jit"
-        )
+    rule = rule_of(op, "grad")
     if rule.partials:
         _by_partials(builder, op, rule, cotangents, dys)
     else:
         _by_pullbacks(builder, op, rule, cotangents, dys)
+
+
+def rule_of(op: Operation, transform: str) -> Rule:
+    """Return the rule of a call; if it has none, advise to call ``mo.<transform>`` outside of the compiled function."""
+    rule = find_rule(op.callee)
+    if rule is None or rule.is_zero:
+        raise NoDerivative(
+            f"{name_of(op)} has no derivative that compiles (line {op.line}); call mo.{transform} outside of mo.jit"
+        )
+    return rule
 
 
 def name_of(op: Operation) -> str:

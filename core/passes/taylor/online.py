@@ -32,7 +32,7 @@ from ..forward.tangents import Tangents, conform
 from ..forward.transposition import transposed_call
 from ..inline import Copy, free_values, inline
 from ..reverse.activity import passes
-from ..reverse.by_rule import name_of, slopes, zero_where_zero
+from ..reverse.by_rule import name_of, rule_of, slopes, zero_where_zero
 from ..reverse.cotangents import is_zero, strong, zeros
 
 Formula = Callable[["Online", Operation, int], "Value | None"]
@@ -140,11 +140,7 @@ class Online:
             return self.solution(op, k)
         if op.callee in EXPANSIONS:
             return self.expanded(op, k)
-        rule = find_rule(op.callee)
-        if rule is None or rule.is_zero:
-            raise NoDerivative(
-                f"{name_of(op)} has no Taylor series that compiles (line {op.line}); call mo.taylor outside of mo.jit"
-            )
+        rule = rule_of(op, "taylor")
         if rule.partials:
             if op not in self.tangents:
                 self.tangents[op] = self.slopes(op, rule)

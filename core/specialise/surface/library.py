@@ -386,6 +386,15 @@ def log_softmax(trace: Trace, x: Any, axis: Any = None) -> Any:
 
 
 @written
+def cho_factor(trace: Trace, a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    """SciPy gives ``lower`` back beside the factor: it remains known while compiling, for ``cho_solve``."""
+    import scipy.linalg
+
+    factor, _ = call(trace, scipy.linalg.cho_factor, (a, lower, overwrite_a, check_finite), {})
+    return factor, lower
+
+
+@written
 def cho_solve(trace: Trace, c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True) -> Any:
     import scipy.linalg
 

@@ -92,8 +92,11 @@ def _round(trace: Trace, x: Any, ndigits: Any = None) -> Any:
         return trace.wrap(v if ndigits is not None else weak(builder, v, np.int64))
     if ndigits is None:
         return trace.wrap(truncated(builder, builder.ufunc(np.rint, v)))
-    if v.type.weak and integer(trace, ndigits, "the number of digits of round") != 0:
-        raise refuse("round(float, digits), which rounds decimal digits exactly,", "use np.round")
+    digits = integer(trace, ndigits, "the number of digits of round")
+    if v.type.weak and digits < 0:
+        raise refuse("round(float, digits) to negative digits, which rounds decimal digits exactly,", "use np.round")
+    if v.type.weak and digits:  # Python rounds decimal digits exactly, as in the text of a number
+        return trace.call(float, trace.call(format, trace.wrap(v), f".{digits}f"))
     return trace.call(np.round, x, ndigits) if not v.type.weak else trace.wrap(builder.ufunc(np.rint, v))
 
 

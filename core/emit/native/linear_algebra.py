@@ -1,0 +1,448 @@
+"""Dense linear algebra of NumPy and SciPy without Python: loops for small real matrices, LAPACK for others.
+
+LAPACK's functions are SciPy's, called by their pointers.  Their matrices are column-major, so each operand is copied
+into memory of its own, which they overwrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir.dynamic import Operation
+from ...ir.matrix_errors import DIAGONAL, INDEFINITE, MINOR, NOT_FINITE_IN_SCIPY, SINGULAR
+from ...ir.typed import ArrayType
+from .arrays import Array, Memory
+from .assembly import Code
+from .elements import Element, convert, element, is_complex, literal, register, registers
+from .function import EMITTERS, FunctionCode, emits
+from .real_functions import apply
+from .reductions import fold
+from .small_matrices import SMALL_ORDER, Block, eliminate, factorise, first_zero, substitute
+
+_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
+Entry = Callable[[list[str], str, str], Element]
+"""Returns an element of a stack of matrices: the indices in the stack, the row, the column."""
+Pivot = Callable[[str], Element]
+"""Returns the i-th pivot of a matrix."""
+
+
+class _Lapack:
+    """Calls of LAPACK's functions of one dtype, on memory that they may overwrite."""
+
+    def __init__(self, f: FunctionCode, dtype: np.dtype) -> None:
+        self.f, self.code, self.dtype = f, f.code, dtype
+
+    def matrix(self, rows: int, columns: int) -> _Columns:
+        size = max(rows * columns, 1)
+        pointer = self.f.temporary(ArrayType(self.dtype, (size,)))
+        return _Columns(Memory(self.code, pointer, self.dtype, [str(size)]), rows, columns)
+
+    def integers(self, count: int) -> Memory:
+        pointer = self.f.temporary(ArrayType(np.dtype(np.int32), (max(count, 1),)))
+        return Memory(self.code, pointer, np.dtype(np.int32), [str(count)])
+
+    def call(self, name: str, *arguments: int | str | _Columns | Memory) -> str:
+        """Call a function with numbers, letters and arrays; return its status, an i32."""
+        code = self.code
+        passed = []
+        for x in arguments:
+            if isinstance(x, int):
+                passed.append(code.module.constant(f"i32 {x}"))
+            elif isinstance(x, str):
+                passed.append(code.module.constant(f'[1 x i8] c"{x}"'))
+            else:
+                passed.append(x.memory.pointer if isinstance(x, _Columns) else x.pointer)
+        status = code.slot("i32")
+        passed.append(status)
+        full = f"{_LETTERS[self.dtype.char]}{name}"
+        symbol = f"lapack.{full}"
+        code.module.symbols[symbol] = ("scipy.linalg.cython_lapack", full)
+        code.module.declare(symbol, "void", ["ptr"] * len(passed), pure=False)
+        code.do(f"call void @{symbol}({', '.join(f'ptr {p}' for p in passed)})")
+        return code.value(f"load i32, ptr {status}")
+
+
+class _Columns:
+    """A matrix in column-major memory."""
+
+    def __init__(self, memory: Memory, rows: int, columns: int) -> None:
+        self.memory, self.rows, self.columns = memory, rows, columns
+
+    def _at(self, code: Code, i: str, j: str) -> str:
+        return code.add(code.multiply(j, str(self.rows)), i)
+
+    def load(self, code: Code, i: str, j: str) -> Element:
+        # Not by ``load_flat``, which may give back an element that was there before LAPACK was called.
+        return self.memory.compute_flat(code, self._at(code, i, j))
+
+    def fill(self, code: Code, entry: Callable[[str, str], Element]) -> None:
+        def one(ji: list[str]) -> None:
+            j, i = ji
+            self.memory.store_flat(code, self._at(code, i, j), entry(i, j))
+
+        code.nest([str(self.columns), str(self.rows)], one)
+
+
+def _emits(callee: Any, is_stackable: bool = True) -> Callable[[Any], Any]:
+    """Register an emitter; where it does not apply, the function is called in Python."""
+
+    def add(emit: Callable[[FunctionCode, Operation], None]) -> Any:
+        @emits(callee)
+        def emit_or_call(f: FunctionCode, op: Operation) -> None:
+            kinds = [v.type for v in (*op.positional, *op.results)]
+            if all(kind.is_static for kind in kinds) and (is_stackable or all(kind.ndim <= 2 for kind in kinds)):
+                emit(f, op)
+            else:
+                EMITTERS["library"](f, op)
+
+        return emit
+
+    return add
+
+
+def _is_small(n: int, columns: int, dtype: np.dtype) -> bool:
+    return n <= SMALL_ORDER and columns <= SMALL_ORDER and not is_complex(dtype)
+
+
+def _entries(f: FunctionCode, array: Array, dtype: np.dtype, batch: int) -> Entry:
+    """Return the elements of a stack of matrices, which is broadcast to ``batch`` dimensions and converted."""
+    own = len(array.lengths) - 2
+
+    def entry(at: list[str], i: str, j: str) -> Element:
+        stack = ["0" if n == "1" else k for n, k in zip(array.lengths, at[batch - own :])]
+        return convert(f.code, array.load(f.code, [*stack, i, j]), array.dtype, dtype)
+
+    return entry
+
+
+@_emits(np.linalg.solve)
+def _solve(f: FunctionCode, op: Operation) -> None:
+    (a, b), result = op.positional, op.results[0]
+    is_vector, dtype = b.type.ndim == 1, result.type.dtype
+    memory = f.values[result] = f.memory(result)
+    batch = memory.lengths[:-1] if is_vector else memory.lengths[:-2]
+    columns = 1 if is_vector else result.type.shape[-1]
+    if is_vector:
+        vector = f.array(b)
+        right: Entry = lambda at, i, j: convert(f.code, vector.load(f.code, [i]), vector.dtype, dtype)  # noqa: E731
+    else:
+        right = _entries(f, f.array(b), dtype, len(batch))
+
+    def put(at: list[str], i: str, j: str, x: Element) -> None:
+        memory.store(f.code, [*at, i] if is_vector else [*at, i, j], x)
+
+    left = _entries(f, f.array(a), dtype, len(batch))
+    _solve_each(f, batch, a.type.shape[-1], columns, dtype, left, right, put)
+
+
+@_emits(np.linalg.inv)
+def _inverse(f: FunctionCode, op: Operation) -> None:
+    result = op.results[0]
+    dtype, n = result.type.dtype, result.type.shape[-1]
+    memory = f.values[result] = f.memory(result)
+
+    def put(at: list[str], i: str, j: str, x: Element) -> None:
+        memory.store(f.code, [*at, i, j], x)
+
+    left = _entries(f, f.array(op.positional[0]), dtype, result.type.ndim - 2)
+    _solve_each(f, memory.lengths[:-2], n, n, dtype, left, lambda at, i, j: _identity(f.code, i, j, dtype), put)
+
+
+def _identity(code: Code, i: str, j: str, dtype: np.dtype) -> Element:
+    if i[0] != "%" and j[0] != "%":
+        return literal(int(i == j), dtype)
+    return convert(code, code.value(f"icmp eq i64 {i}, {j}"), np.dtype(bool), dtype)
+
+
+def _solve_each(
+    f: FunctionCode,
+    batch: Sequence[str],
+    n: int,
+    columns: int,
+    dtype: np.dtype,
+    left: Entry,
+    right: Entry,
+    put: Callable[[list[str], str, str, Element], None],
+) -> None:
+    """Emit the solutions X of A X = B for stacks of matrices, whose elements ``left`` and ``right`` give."""
+    code = f.code
+
+    def in_loops(at: list[str]) -> None:
+        block = Block(code, dtype, n, columns)
+        block.fill(lambda i, j: left(at, i, j), lambda i, j: right(at, i, j))
+        is_singular, _ = eliminate(block)
+        f.fail_if(is_singular, *SINGULAR)
+        substitute(block)
+        code.nest([str(n), str(columns)], lambda ij: put(at, ij[0], ij[1], block.get(ij[0], block.column(ij[1]))))
+
+    if _is_small(n, columns, dtype):
+        code.nest(batch, in_loops)
+        return
+    lapack = _Lapack(f, dtype)
+    factor, solution, pivots = lapack.matrix(n, n), lapack.matrix(n, columns), lapack.integers(n)
+
+    def by_lapack(at: list[str]) -> None:
+        factor.fill(code, lambda i, j: left(at, i, j))
+        solution.fill(code, lambda i, j: right(at, i, j))
+        status = lapack.call("gesv", n, columns, factor, max(n, 1), pivots, solution, max(n, 1))
+        f.fail_if(code.value(f"icmp sgt i32 {status}, 0"), *SINGULAR)
+        code.nest([str(n), str(columns)], lambda ij: put(at, ij[0], ij[1], solution.load(code, ij[0], ij[1])))
+
+    code.nest(batch, by_lapack)
+
+
+@_emits(np.linalg.slogdet)
+def _slogdet(f: FunctionCode, op: Operation) -> None:
+    _of_pivots(f, op, _sign_and_logarithm)
+
+
+@_emits(np.linalg.det)
+def _det(f: FunctionCode, op: Operation) -> None:
+    _of_pivots(f, op, _product)
+
+
+def _of_pivots(f: FunctionCode, op: Operation, numbers: Callable[..., list[str]]) -> None:
+    """Emit numbers that follow from a matrix's pivots: ``numbers(code, dtype, n, pivot, is_odd)`` returns their registers.
+
+    ``pivot(i)`` gives the i-th pivot, ``is_odd`` is whether an odd number of rows were exchanged.
+    """
+    (a,), code = op.positional, f.code
+    dtype, n = op.results[0].type.dtype, a.type.shape[-1]
+    if is_complex(dtype):
+        EMITTERS["library"](f, op)
+        return
+    entry = _entries(f, f.array(a), dtype, a.type.ndim - 2)
+    pivots = _pivots(f, entry, n, dtype)
+    for result in op.results:
+        if result.type.shape:
+            f.values[result] = f.memory(result)
+
+    def one(at: list[str]) -> None:
+        pivot, is_odd = pivots(at)
+        for result, x in zip(op.results, numbers(code, dtype, n, pivot, is_odd)):
+            if result.type.shape:
+                f.values[result].store(code, at, x)
+            else:
+                f.values[result] = x
+
+    code.nest(f.lengths(a.type)[:-2], one)
+
+
+def _pivots(f: FunctionCode, entry: Entry, n: int, dtype: np.dtype) -> Callable[[list[str]], tuple[Pivot, str]]:
+    """Return what factorises a matrix of a stack: it gives the pivots, and whether the number of exchanges is odd."""
+    code = f.code
+
+    def in_loops(at: list[str]) -> tuple[Pivot, str]:
+        block = Block(code, dtype, n)
+        block.fill(lambda i, j: entry(at, i, j))
+        _, is_odd = eliminate(block)
+        return lambda i: block.get(i, i), is_odd
+
+    if _is_small(n, n, dtype):
+        return in_loops
+    lapack = _Lapack(f, dtype)
+    factor, exchanged = lapack.matrix(n, n), lapack.integers(n)
+
+    def by_lapack(at: list[str]) -> tuple[Pivot, str]:
+        factor.fill(code, lambda i, j: entry(at, i, j))
+        lapack.call("getrf", n, n, factor, n, exchanged)
+        return lambda i: factor.load(code, i, i), _is_odd(code, n, exchanged)
+
+    return by_lapack
+
+
+def _is_odd(code: Code, n: int, exchanged: Memory) -> str:
+    """Return whether LAPACK has exchanged an odd number of rows: row i with row ``exchanged[i]``, counted from 1."""
+
+    def turn(i: list[str], carried: list[str]) -> list[str]:
+        itself = code.value(f"trunc i64 {code.add(i[0], '1')} to i32")
+        is_other = code.value(f"icmp ne i32 {exchanged.compute_flat(code, i[0])}, {itself}")
+        return [code.value(f"xor i1 {carried[0]}, {is_other}")]
+
+    return fold(code, [str(n)], turn, ["i1"], ["false"])[0]
+
+
+def _sign_and_logarithm(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> list[str]:
+    kind, zero = register(dtype), literal(0, dtype)
+
+    def turn(i: list[str], carried: list[str]) -> list[str]:
+        x, (is_negative, total, is_singular) = pivot(i[0]), carried
+        below = code.value(f"fcmp olt {kind} {x}, {zero}")
+        none = code.value(f"fcmp oeq {kind} {x}, {zero}")
+        size = apply(code, np.log, dtype, [apply(code, np.absolute, dtype, [x])])
+        return [
+            code.value(f"xor i1 {is_negative}, {below}"),
+            apply(code, np.add, dtype, [total, size]),
+            code.value(f"or i1 {is_singular}, {none}"),
+        ]
+
+    is_negative, total, is_singular = fold(code, [str(n)], turn, ["i1", kind, "i1"], [is_odd, zero, "false"])
+    sign = code.value(f"select i1 {is_negative}, {kind} {literal(-1, dtype)}, {kind} {literal(1, dtype)}")
+    sign = code.value(f"select i1 {is_singular}, {kind} {zero}, {kind} {sign}")
+    least = literal(-np.inf, dtype)
+    return [sign, code.value(f"select i1 {is_singular}, {kind} {least}, {kind} {total}")]
+
+
+def _product(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> list[str]:
+    """Return the determinant: the product of the pivots, or exp of the sum of their logarithms where it is out of range."""
+    kind = register(dtype)
+    first = code.value(f"select i1 {is_odd}, {kind} {literal(-1, dtype)}, {kind} {literal(1, dtype)}")
+
+    def turn(i: list[str], carried: list[str]) -> list[str]:
+        return [apply(code, np.multiply, dtype, [carried[0], pivot(i[0])])]
+
+    (found,) = fold(code, [str(n)], turn, [kind], [first])
+    limits = np.finfo(dtype)
+    size = apply(code, np.absolute, dtype, [found])
+    above = code.value(f"fcmp oge {kind} {size}, {literal(limits.tiny, dtype)}")
+    below = code.value(f"fcmp ole {kind} {size}, {literal(limits.max, dtype)}")
+    place, again, after = code.slot(kind), code.new("again"), code.new("on")
+    code.do(f"store {kind} {found}, ptr {place}")
+    code.branch(code.value(f"and i1 {above}, {below}"), after, again)
+    code.start(again)
+    with code.scope():
+        sign, logarithm = _sign_and_logarithm(code, dtype, n, pivot, is_odd)
+        size = apply(code, np.exp, dtype, [logarithm])
+        code.do(f"store {kind} {apply(code, np.multiply, dtype, [sign, size])}, ptr {place}")
+    code.jump(after)
+    code.start(after)
+    return [code.value(f"load {kind}, ptr {place}")]
+
+
+@_emits(np.linalg.cholesky)
+def _cholesky(f: FunctionCode, op: Operation) -> None:
+    is_upper = "upper" in op.named and bool(op.named["upper"].constant)
+    _cholesky_each(f, op, is_upper, lambda status: f.fail_if(_failed(f, status), *INDEFINITE))
+
+
+@_emits("scipy.linalg._decomp_cholesky.cholesky", is_stackable=False)
+def _scipy_cholesky(f: FunctionCode, op: Operation) -> None:
+    _check_finite(f, op)
+
+    def check(status: str) -> None:
+        f.fail_if(_failed(f, status), *MINOR, [(status, np.dtype(np.int32))])
+
+    _cholesky_each(f, op, "lower" not in op.named or not op.named["lower"].constant, check)
+
+
+def _failed(f: FunctionCode, status: str) -> str:
+    return f.code.value(f"icmp sgt i32 {status}, 0")
+
+
+def _cholesky_each(f: FunctionCode, op: Operation, is_upper: bool, check: Callable[[str], None]) -> None:
+    """Emit the factors L with A = L L^H, or their adjoints, from the same triangle of the matrices.
+
+    ``check`` gets LAPACK's status: the order of the first leading minor that is not positive, or 0.
+    """
+    code, result = f.code, op.results[0]
+    dtype, n = result.type.dtype, result.type.shape[-1]
+    memory = f.values[result] = f.memory(result)
+    entry = _entries(f, f.array(op.positional[0]), dtype, result.type.ndim - 2)
+    batch = memory.lengths[:-2]
+
+    def in_loops(at: list[str]) -> None:
+        block = Block(code, dtype, n)
+        block.fill(lambda i, j: entry(at, j, i) if is_upper else entry(at, i, j))
+        check(factorise(block))
+        _store_triangle(code, memory, at, is_upper, lambda i, j: block.get(j, i) if is_upper else block.get(i, j))
+
+    if _is_small(n, n, dtype):
+        code.nest(batch, in_loops)
+        return
+    lapack = _Lapack(f, dtype)
+    factor = lapack.matrix(n, n)
+
+    def by_lapack(at: list[str]) -> None:
+        factor.fill(code, lambda i, j: entry(at, i, j))
+        check(lapack.call("potrf", "U" if is_upper else "L", n, factor, n))
+
+        _store_triangle(code, memory, at, is_upper, lambda i, j: factor.load(code, i, j))
+
+    code.nest(batch, by_lapack)
+
+
+def _store_triangle(
+    code: Code, memory: Memory, at: list[str], is_upper: bool, entry: Callable[[str, str], Element]
+) -> None:
+    """Write a triangular matrix into a stack of them."""
+    dtype = memory.dtype
+
+    def put(ij: list[str]) -> None:
+        is_inside = code.value(f"icmp {'sle' if is_upper else 'sge'} i64 {ij[0]}, {ij[1]}")
+        kind, zeros = register(dtype), registers(literal(0, dtype))
+        chosen = [
+            code.value(f"select i1 {is_inside}, {kind} {x}, {kind} {zero}")
+            for x, zero in zip(registers(entry(ij[0], ij[1])), zeros)
+        ]
+        memory.store(code, [*at, *ij], element(chosen, dtype))
+
+    code.nest(memory.lengths[-2:], put)
+
+
+@_emits("scipy.linalg._basic.solve_triangular", is_stackable=False)
+def _solve_triangular(f: FunctionCode, op: Operation) -> None:
+    (a, b), result, code = op.positional, op.results[0], f.code
+    _check_finite(f, op)
+    options = {name: v.constant for name, v in op.named.items()}
+    is_lower, has_unit_diagonal = bool(options.get("lower")), bool(options.get("unit_diagonal"))
+    letter = {0: "N", 1: "T", 2: "C"}.get(options.get("trans", 0)) or str(options["trans"])
+    is_vector, dtype, n = b.type.ndim == 1, result.type.dtype, a.type.shape[-1]
+    columns = 1 if is_vector else result.type.shape[-1]
+    memory = f.values[result] = f.memory(result)
+    left, array = _entries(f, f.array(a), dtype, 0), f.array(b)
+
+    def right(i: str, j: str) -> Element:
+        return convert(code, array.load(code, [i] if is_vector else [i, j]), array.dtype, dtype)
+
+    def put(i: str, j: str, x: Element) -> None:
+        memory.store(code, [i] if is_vector else [i, j], x)
+
+    def check(status: str) -> None:
+        place = code.value(f"sub i32 {status}, 1")
+        f.fail_if(_failed(f, status), *DIAGONAL, [(place, np.dtype(np.int32))])
+
+    if _is_small(n, columns, dtype):
+        block = Block(code, dtype, n, columns)
+        block.fill(lambda i, j: left([], i, j) if letter == "N" else left([], j, i), right)
+        if not has_unit_diagonal:
+            check(first_zero(block))
+        substitute(block, is_lower == (letter == "N"), has_unit_diagonal)
+        code.nest([str(n), str(columns)], lambda ij: put(ij[0], ij[1], block.get(ij[0], block.column(ij[1]))))
+        return
+    lapack = _Lapack(f, dtype)
+    factor, solution = lapack.matrix(n, n), lapack.matrix(n, columns)
+    factor.fill(code, lambda i, j: left([], i, j))
+    solution.fill(code, right)
+    letters = "L" if is_lower else "U", letter, "U" if has_unit_diagonal else "N"
+    check(lapack.call("trtrs", *letters, n, columns, factor, max(n, 1), solution, max(n, 1)))
+    code.nest([str(n), str(columns)], lambda ij: put(ij[0], ij[1], solution.load(code, ij[0], ij[1])))
+
+
+def _check_finite(f: FunctionCode, op: Operation) -> None:
+    """Emit the check of SciPy's ``check_finite`` on all operands."""
+    if "check_finite" in op.named and not op.named["check_finite"].constant:
+        return
+    code = f.code
+    for operand in op.positional:
+        array = f.array(operand)
+        if array.dtype.kind not in "fc":
+            continue
+
+        def turn(at: list[str], carried: list[str], array: Array = array) -> list[str]:
+            (found,) = carried
+            for part in registers(array.load(code, at)):
+                # x - x is zero for a finite number only
+                found = code.value(f"or i1 {found}, {_is_not_finite(code, part, array.dtype)}")
+            return [found]
+
+        (is_bad,) = fold(code, array.lengths, turn, ["i1"], ["false"])
+        f.fail_if(is_bad, *NOT_FINITE_IN_SCIPY)
+
+
+def _is_not_finite(code: Code, x: str, dtype: np.dtype) -> str:
+    kind = register(dtype)
+    difference = code.value(f"fsub {kind} {x}, {x}")
+    return code.value(f"fcmp une {kind} {difference}, 0.0")
