@@ -105,6 +105,7 @@ from .errors import BadInput, MorulaError, NoDerivative, NonFinite
 from .forward import jvp, linearize
 from .implicit import constant, implicit
 from .jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
+from .jacobians.series import derivatives, taylor
 
 if TYPE_CHECKING:
     from . import debug, random
@@ -126,6 +127,7 @@ __all__ = [
     "constant",
     "debug",
     "debug_nans",
+    "derivatives",
     "forwarddiff",
     "grad",
     "gradient",
@@ -145,6 +147,7 @@ __all__ = [
     "show",
     "stop_gradient",
     "tangent",
+    "taylor",
     "tree",
     "value_and_grad",
     "vjp",

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .api import adjoint, nestlevel, pullback, tangent
-from .errors import BadInput, MorulaError
+from .api import adjoint, nestlevel, pullback, stop_gradient, tangent
+from .eager.recorded.custom import taylor_order
+from .errors import BadInput, MorulaError, NoDerivative
 from .forward import jvp
 from .jacobians.functions import jacobian
 from .source.requirements import check_function
@@ -100,7 +101,18 @@ def _attached(x: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[[A
     if nestlevel() == 0:
         return x
     x = _settled(x, residuals, solve)
+    order = taylor_order()
+    if order:
+        return _with_series(x, residuals, solve, order)
     return _moved(x, residuals(x), residuals, solve)
+
+
+def _with_series(x: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[..., Any], order: int) -> np.ndarray:
+    """Return ``x`` with its Taylor series, by steps of Newton's method from a constant: each doubles their length."""
+    for _ in range(order.bit_length()):
+        step = solve(x, residuals(x), True)
+        x = x - (step - stop_gradient(step))  # the value stays as it is
+    return x
 
 
 def _settled(x: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[[Any, Any], Any]) -> np.ndarray:
@@ -145,6 +157,10 @@ def _dense(residuals: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 
 def _by(given: Solve, residuals: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     def solve(x: np.ndarray, dx: np.ndarray, is_forward: bool = False) -> np.ndarray:
+        if taylor_order():
+            raise NoDerivative(
+                "implicit: the given solve does not know when the coefficients of a Taylor series have converged; leave it out"
+            )
         if is_forward:
             return given(lambda u: jvp(residuals, (x,), (u,))[1], dx)
         back = pullback(residuals, x)[1]

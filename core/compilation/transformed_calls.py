@@ -14,6 +14,7 @@ from ..implicit import constant
 from ..ir.builder import text_of_shape
 from ..ir.dynamic import Function, Value
 from ..ir.typed import checkpointed, custom as operation
+from ..jacobians import series as taylor_mode
 from ..jacobians.functions import forwarddiff, hessian, jacfwd, jacobian
 from ..passes.reverse.cotangents import conform
 from ..rules import find_rule
@@ -40,11 +41,17 @@ always_traces(forward.jvp)(pushforwards.trace_jvp)
 always_traces(forward.linearize)(
     lambda trace, f, *primals: pushforwards.trace_linearize(trace, forward.ones_like, forward.filled, f, *primals)
 )
+always_traces(taylor_mode.taylor)(
+    lambda trace, f, x, order, series=None: taylor_mode.along(
+        lambda *call: pushforwards.trace_series(trace, *call), f, x, order, series
+    )
+)
 always_traces(forwarddiff)(lambda trace, f, x: trace.call(f, x))
 always_traces(tree.rebuild)(
     lambda trace, *args, **options: tree.rebuild_traced(trace, (np.ndarray, Array), *args, **options)
 )
 always_traces(custom.nestlevel)(lambda trace: trace.level)
+always_traces(custom.taylor_order)(lambda trace: trace.taylor_order)
 
 
 def values_of(trace: Any, x: Any) -> tuple[list[Value], list[Any], Any]:

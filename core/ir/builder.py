@@ -28,14 +28,15 @@ class Builder:
     value.  ``integers`` holds the affine forms and bounds of the integers so far.
     ``check(condition, exception, text, values)`` may handle a run-time check itself; it then returns True.
     ``watch(callee, operands, results)``, if any, is told each call, also one that is folded.
-    ``is_differentiated`` tells rules that the operations they write will be differentiated.  ``fixed`` holds the values that
-    are computed from constants alone, and by which operation; ``parts`` what vectors were joined from, or the number that
-    fills them.
+    ``is_differentiated`` tells rules that the operations they write will be differentiated, and ``least_level`` how often at least the
+    functions will be that are traced for them.  ``fixed`` holds the values that are computed from constants alone, and by which
+    operation; ``parts`` what vectors were joined from, or the number that fills them.
     """
 
     def __init__(self, is_differentiated: bool = False) -> None:
         self.line = 0
         self.is_differentiated = is_differentiated
+        self.least_level = 0
         self.integers = Bounds()
         self.open: list[tuple[list[Operation], int]] = [([], 0)]
         self.made: dict[Any, tuple[Value, list[Operation]]] = {}

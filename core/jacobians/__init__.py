@@ -1,5 +1,6 @@
-"""Jacobians, Hessians and products with them.
+"""Jacobians, Hessians and products with them, and Taylor series.
 
 functions   what users call: ``jacobian``, ``jacfwd``, ``hessian``, ``hvp``, ``forwarddiff``
+series      what users call: ``taylor``, ``derivatives``
 matrices    the matrices, by rows from a pullback or by columns from tangents
 """

@@ -20,6 +20,9 @@ class Connected:
     pullback: Late  # api: the public function, for programs of SciPy's solvers
     record_run: Late  # pullback: one run of a function, and its pullback
     run_forward: Late  # forward.run: the value of a function and its tangent
+    run_taylor: Late  # taylor.run: the coefficients of a function's Taylor series
+    call_in_taylor: Late  # taylor.custom: a call of a function with a custom derivative, in Taylor mode
+    series_of_root: Late  # taylor.custom: the solution of an equation, in Taylor mode
     call_with_tangent: Late  # forward.custom: a call of a function with a custom tangent, in forward mode
     awaited: Late  # fused: a place in a rewritten function where an expression becomes one operation
     site: Late  # fused: an expression as one operation

@@ -20,7 +20,7 @@ from ..errors import NoDerivative
 from . import matrix_norms as matrix_norms
 from .matrix_factorisations import from_triangle, onto_triangle, singular_values_cotangent
 from .products import hermitian as dagger
-from .table import joint, linear, model, takes_sequences, vjp, zero
+from .table import expansion, joint, linear, model, solves, takes_sequences, vjp, zero
 from .transposes import scatter
 
 # Equations
@@ -53,7 +53,12 @@ def tensorinv_pullback(dy: Any, y: Any, a: Any, ind: int = 2) -> Any:
     return np.reshape(inv_pullback(np.reshape(dy, (n, n)), np.reshape(y, (n, n)), a), np.shape(a))
 
 
+def matrix_product(a: Any, y: Any, b: Any) -> Any:
+    return (a @ y[..., None])[..., 0] if np.ndim(b) == 1 else a @ y
+
+
 joint(np.linalg.solve, solve_pullback)
+solves(np.linalg.solve, matrix_product)
 vjp(np.linalg.inv, inv_pullback)
 joint(np.linalg.tensorsolve, tensorsolve_pullback)
 vjp(np.linalg.tensorinv, tensorinv_pullback)
@@ -90,7 +95,23 @@ def slogdet_pullback(dy: Any, y: Any, a: Any) -> Any:
     return np.expand_dims(trace, (-2, -1)) * dagger(np.linalg.inv(a))
 
 
+def det_by_series(a: Any) -> Any:
+    """The determinant by its logarithm, or by products of matrices (Faddeev and LeVerrier) where ``a`` is singular."""
+    if np.all(np.isfinite(np.linalg.slogdet(a)[1])):
+        sign, logarithm = np.linalg.slogdet(a)  # again, so that what its series inverts is inverted here only
+        return sign * np.exp(logarithm)
+    n = a.shape[-1]
+    unit = np.eye(n)
+    c = np.ones_like(a[..., 0, 0])
+    m = 0.0 * a
+    for k in range(1, n + 1):
+        m = a @ m + c[..., None, None] * unit
+        c = -np.trace(a @ m, axis1=-2, axis2=-1) / k
+    return (-1.0) ** n * c
+
+
 vjp(np.linalg.det, det_pullback)
+expansion(np.linalg.det, det_by_series)
 vjp(np.linalg.slogdet, slogdet_pullback)
 
 

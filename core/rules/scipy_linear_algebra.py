@@ -13,12 +13,19 @@ import numpy as np
 import scipy.linalg
 
 from . import scipy_matrix_functions as scipy_matrix_functions
-from .linear_algebra import det_pullback, lstsq_cotangents, pinv_cotangent, refuse_truncation
+from .linear_algebra import (
+    det_by_series,
+    det_pullback,
+    lstsq_cotangents,
+    matrix_product,
+    pinv_cotangent,
+    refuse_truncation,
+)
 from .matrix_factorisations import from_triangle, onto_triangle, singular_values_cotangent
 from .matrix_norms import norm_pullback
 from .products import hermitian as dagger
 from .scipy_factorisations import outer, refuse_overwrite
-from .table import joint, vjp
+from .table import expansion, joint, solves, vjp
 
 
 def transpose(a: Any) -> Any:
@@ -95,6 +102,7 @@ def scipy_det_pullback(dy: Any, y: Any, a: Any, overwrite_a: bool = False, check
 joint(scipy.linalg.solve, solve_pullback)
 vjp(scipy.linalg.inv, inv_pullback)
 vjp(scipy.linalg.det, scipy_det_pullback)
+expansion(scipy.linalg.det, lambda a, **options: det_by_series(a))
 
 
 def solve_triangular_pullback(
@@ -117,7 +125,18 @@ def solve_triangular_pullback(
     return np.tril(g, -k) if lower else np.triu(g, k), z
 
 
+def triangular_product(
+    a: Any, y: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, **kwargs: Any
+) -> Any:
+    """The product with what varies of a triangular matrix: a unit diagonal does not."""
+    k = 1 if unit_diagonal else 0
+    a = np.tril(a, -k) if lower else np.triu(a, k)
+    a = np.swapaxes(a, -1, -2) if trans in (1, "T") else dagger(a) if trans in (2, "C") else a
+    return matrix_product(a, y, b)
+
+
 joint(scipy.linalg.solve_triangular, solve_triangular_pullback)
+solves(scipy.linalg.solve_triangular, triangular_product)
 
 
 # Banded equations: row r of ``ab`` holds the entries (j + r - u, j) of the matrix

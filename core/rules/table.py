@@ -27,6 +27,9 @@ so a rule can be inlined into an adjoint, differentiated again, batched and comp
 
 ``linear(f, *arguments)``, beside a pullback, says that the function is linear in these arguments, so its own tangent.
 
+``solves(f, product)``, beside a pullback, says that the function solves a linear equation, and ``expansion(f, program)`` gives a
+program whose series close; Taylor mode uses them.
+
 A further form is for compiled functions that are easier to rewrite in Python than to differentiate by hand:
 
 ``model(f, program)``
@@ -237,6 +240,40 @@ def linear(functions: Function | Sequence[Function], *arguments: int | tuple[int
     groups = tuple(a if isinstance(a, tuple) else (a,) for a in arguments or (0,))
     for function in _each(functions):
         LINEAR[function] = groups
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """y = f(..., matrix, ..., right, ...) is the solution of ``product(matrix, y, right, **kwargs) = right``."""
+
+    product: Function
+    matrix: int
+    right: int
+
+
+EQUATIONS: dict[Any, Equation] = {}
+
+
+def solves(functions: Function | Sequence[Function], product: Function, matrix: int = 0, right: int = 1) -> None:
+    """Register functions that solve an equation ``product(a, y, b, **kwargs) = b`` for y.
+
+    ``matrix`` and ``right`` are the positions of a and b; ``product`` is linear in a and in y, and reads only the shape of b.
+    The Taylor series of y follows from those of a and b, coefficient by coefficient.
+    """
+    for function in _each(functions):
+        EQUATIONS[function] = Equation(product, matrix, right)
+
+
+EXPANSIONS: dict[Any, Function] = {}
+
+
+def expansion(functions: Function | Sequence[Function], program: Function) -> None:
+    """Register a program that computes what functions compute, by operations whose Taylor series close.
+
+    Taylor mode differentiates it instead of the pullback, where that would have to be differentiated again and again.
+    """
+    for function in _each(functions):
+        EXPANSIONS[function] = program
 
 
 AFFINE = frozenset(("initial", "out", "where", "dtype", "constant_values", "fill_value", "casting", "subok", "like"))

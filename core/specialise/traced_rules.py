@@ -21,7 +21,8 @@ def trace_into(builder: Builder, function: Callable[..., Any], args: Sequence[An
     trace = Interpreter()
     trace.builder = builder
     trace.overflow_check = False  # rules compute with indices and lengths, which are small
-    trace.level = Trace.stack[-1].level if Trace.stack else 0  # a rule is differentiated as often as the code around it
+    # A rule is differentiated as often as the code around it.
+    trace.level = max(Trace.stack[-1].level if Trace.stack else 0, builder.least_level)
     Trace.stack.append(trace)
     try:
         return _values(trace, trace.call(function, *_wrapped(trace, tuple(args)), **kwargs))

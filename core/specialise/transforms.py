@@ -193,8 +193,12 @@ class Run:
         chosen: Sequence[int],
         aux: bool = False,
         integers: Sequence[bool | Sequence[bool]] = (),
+        order: int = 0,
     ) -> None:
-        """``integers``: for each chosen argument, whether ints are differentiated, or whether each of them is."""
+        """``integers``: for each chosen argument, whether ints are differentiated, or whether each of them is.
+
+        ``order`` is that of a Taylor series, else 0.
+        """
         check_function(f)
         self.trace = trace
         self.entered = entered = [Entered(trace, args[i], of_ints) for i, of_ints in zip(chosen, integers)]
@@ -206,6 +210,7 @@ class Run:
         def run() -> tuple[list[Value], Any]:
             given = list(args)
             trace.level += 1
+            outer, trace.taylor_order = trace.taylor_order, order
             around, trace.tries_around = trace.tries_around, list(trace.tries)
             try:
                 for i, e in zip(chosen, entered):
@@ -220,6 +225,7 @@ class Run:
                 written = [pair for e in entered for pair in e.changed()]
             finally:
                 trace.level -= 1
+                trace.taylor_order = outer
                 trace.tries_around = around
                 for e in entered:
                     e.leave(Restore(self.own))

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from .core.forward import jvp, linearize
     from .core.implicit import constant, implicit
     from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
+    from .core.jacobians.series import derivatives, taylor
     from .foreign import to_jax, to_torch
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "core",
     "debug",
     "debug_nans",
+    "derivatives",
     "foreign",
     "forwarddiff",
     "grad",
@@ -90,6 +92,7 @@ __all__ = [
     "stop_gradient",
     "symbolic",
     "tangent",
+    "taylor",
     "testing",
     "to_jax",
     "to_torch",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NoDerivative
+from ...rules.connected import connected
 from ...source.definitions import describe, user_frame
 from ...values.numbers import call_on
 from ..recorded.call import call
@@ -68,7 +69,8 @@ def _part(tape: Tape, first: int) -> Tape:
 
 def root(tape: Tape, x: Any, watched: Watched, *args: Any) -> Any:
     """Return the root ``x`` of a watched function as an implicit function of everything that function depends on."""
-    for at, y, evaluation in reversed(watched.calls if tape.parent is None else ()):
+    is_series = tape.tangents is not None and tape.tangents.is_series
+    for at, y, evaluation in reversed(watched.calls if tape.parent is None and not is_series else ()):
         if np.array_equal(at, x):
             return _attach(tape, at, y, evaluation, watched.function)
     return solution(tape, x, watched.function, *args)
@@ -77,6 +79,8 @@ def root(tape: Tape, x: Any, watched: Watched, *args: Any) -> Any:
 def solution(tape: Tape, x: Any, residual: Callable[..., Any], *args: Any) -> Any:
     """Return the root ``x`` of ``residual(x, *args)`` as an implicit function of everything the residual depends on."""
     x = distinct(x) if tape.parent is None else solution(tape.parent, x, residual, *args)
+    if tape.tangents is not None and tape.tangents.is_series:
+        return connected.series_of_root(tape, x, residual, args)
     return _attach(tape, x, *evaluated(tape, residual, x, *args), residual)
 
 

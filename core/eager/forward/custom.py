@@ -84,6 +84,8 @@ def wrong_tangent(f: Function, error: BadInput) -> BadInput:
 
 def _call(tape: Tape, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function with a custom tangent in recorded code."""
+    if tape.tangents is not None and tape.tangents.is_series:
+        return connected.call_in_taylor(tape, f, args, kwargs)
     if tape.tangents is not None:
         return call_with_tangent(tape, f, args, kwargs)
     y, push = check_pair(f, call_on(tape.parent, TANGENTS[key_of(f)], *args, **kwargs))

@@ -40,12 +40,12 @@ def run_forward(
     dy: list[Any] = []
 
     def begun(arguments: Arguments) -> None:
-        fresh = list(_leaves(arguments))
+        fresh = list(entered(arguments))
         if len(fresh) != len(pairs):
             raise BadInput("the tangents do not match the arguments; pass arguments of plain containers and objects")
         for x, (path, like, dx) in zip(fresh, pairs):
             if dx is not None:
-                _seed(tape.tangents, path, x, like, dx)
+                seed(tape.tangents, path, x, like, dx)
 
     try:
         y, arguments = run_on(
@@ -59,7 +59,7 @@ def run_forward(
     return (plain(y) if is_outermost else y), dy[0]
 
 
-def _leaves(arguments: Arguments) -> Any:
+def entered(arguments: Arguments) -> Any:
     """Yield the fresh numbers and arrays of the entered arguments in the order of their structure, each array once."""
     for part in arguments.parts:
         yield from _leaves_of(part, set())
@@ -78,7 +78,7 @@ def _leaves_of(part: Any, seen: set[int]) -> Any:
             yield fresh
 
 
-def _seed(tangents: Tangents, path: Any, x: Any, like: Any, dx: Any) -> None:
+def seed(tangents: Tangents, path: Any, x: Any, like: Any, dx: Any) -> None:
     if isinstance(dx, bool) or not isinstance(dx, (int, float, complex, np.number, np.ndarray)):
         raise BadInput(
             f"{spelled(path, 'tangents')} is a {type(dx).__name__}: a tangent is a number or an array of numbers"

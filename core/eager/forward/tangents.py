@@ -55,10 +55,18 @@ class Tangents:
             int, tuple[int, Any]
         ] = {}  # last write into memory, by owner: (number of the record, reference)
         self.lost: Callable[[], NoDerivative] | None = None  # makes the error for a derivative that is not known
-        self.around = [t.tangents for t in _enclosing(tape.parent) if t.tangents is not None]
+        self.around = [table for t in _enclosing(tape.parent) if t.tangents is not None for table in t.tangents.tables]
         for table in self.around:
             table.within.append(self)
         self.within: list[Tangents] = []  # tables of derivatives inside of this one
+        self.beside: list[Tangents] = []  # the tables of the same tape in Taylor mode
+
+    is_series = False
+    """Whether it is the table of a tape of Taylor mode."""
+
+    @property
+    def tables(self) -> list[Tangents]:
+        return [self]
 
     def end(self) -> None:
         """Drop all tangents, and the references in a cycle, which only the garbage collector would free."""
@@ -221,7 +229,7 @@ class Tangents:
 
     def drop(self) -> None:
         """Drop numbers to which only tables of tangents refer."""
-        tables = [*self.around, *self.within]
+        tables = [*self.around, *self.within, *self.beside]
         for key, (x, _) in list(self.numbers.items()):
             if getrefcount(x) <= _OF_ONE_TABLE + sum(key in table.numbers for table in tables) and x is not VARYING:
                 for table in (self, *tables):

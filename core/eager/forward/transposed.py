@@ -25,7 +25,7 @@ from .tangents import Tangents
 
 def push_transposed(tangents: Tangents, record: Record) -> None:
     """Set the tangents of a record's results by transposing its pullback."""
-    if not _varies(tangents, record):
+    if not varies(tangents, record):
         return
     y = record[1]
     try:
@@ -40,7 +40,7 @@ def push_transposed(tangents: Tangents, record: Record) -> None:
     tangents.set(y, found)
 
 
-def _varies(tangents: Tangents, record: Record) -> bool:
+def varies(tangents: Tangents, record: Record) -> bool:
     taken: set[int] = set()
     parts = list(_operands(record[2:]))
     reached([getattr(x, "operands", x) for x in parts], taken)

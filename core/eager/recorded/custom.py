@@ -66,6 +66,8 @@ def adjoint(f: Function) -> Callable[[Function], Function]:
             raise BadInput(f"@adjoint({describe(f)}) decorates a function, not {kind_of(definition)}")
 
         def handler(tape: Tape, *args: Any, **kwargs: Any) -> Any:
+            if tape.tangents is not None and tape.tangents.is_series:
+                return connected.call_in_taylor(tape, f, args, kwargs)
             if tape.tangents is not None and key_of(f) in TANGENTS:
                 return connected.call_with_tangent(tape, f, args, kwargs)
             pair = call_on(tape.parent, definition, *args, **kwargs)
@@ -299,6 +301,16 @@ def _nestlevel(tape: Tape | None) -> int:
     while tape is not None:
         level, tape = level + (not tape.is_between), tape.parent
     return level
+
+
+def taylor_order() -> int:
+    """Return the order of the series that the innermost derivative of the calling code computes; 0 in other modes."""
+    return 0
+
+
+@handles(taylor_order)
+def _taylor_order(tape: Tape) -> int:
+    return tape.tangents.order if tape.tangents is not None and tape.tangents.is_series else 0
 
 
 HANDLERS[tree.rebuild] = tree.rebuild_recorded

@@ -421,7 +421,12 @@ def _push(leaves: list[str], held: str, lines: list[str], pairs: list[tuple[str,
     ]
     push += ["    numbers[id(y)] = y, t", "    tangents.latest = tangents.length"]
     push += ["    if len(numbers) > tangents.limit:", "        tangents.drop()"]
-    return [*tangent, "", "", *push, "", "", "back.push = push", "", ""]
+    by_parts = [
+        "def by_parts(series, record):",
+        f"    push_apart(series, record[1], *record[2 : {2 + len(leaves)}])",
+    ]
+    names = ["back.push, back.push_apart = push, by_parts", "", ""]
+    return [*tangent, "", "", *push, "", "", *by_parts, "", "", *names]
 
 
 def _indented(lines: list[str]) -> list[str]:

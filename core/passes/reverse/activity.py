@@ -55,23 +55,27 @@ def differentiated(op: Operation) -> list[Value]:
     return op.positional
 
 
+Reads = Callable[[Operation], "list[Value]"]
+
+
 def active_values(
     function: Function,
     parameters: Sequence[bool],
     results: Sequence[bool] | None = None,
     varying: Sequence[Value] = (),
+    read: Reads = differentiated,
 ) -> set[Value]:
     """Return the values of a function that have a cotangent.
 
     ``parameters`` and ``results`` say which parameters and results have one (by default all results); ``varying`` are values
-    that count as dependent on an active parameter.
+    that count as dependent on an active parameter; ``read`` gives the operands of a call on which derivatives depend.
     """
     varied = {p for p, on in zip(function.parameters, parameters) if on and has_cotangent(p)}
     varied.update(varying)
-    _to_fixpoint(varied, lambda: _spread(function.block, varied))
+    _to_fixpoint(varied, lambda: _spread(function.block, varied, read))
     results = [True] * len(function.block.results) if results is None else results
     useful = {v for v, on in zip(function.block.results, results) if on and has_cotangent(v)}
-    _to_fixpoint(useful, lambda: _collect(function.block, useful))
+    _to_fixpoint(useful, lambda: _collect(function.block, useful, read))
     return varied & useful
 
 
@@ -82,42 +86,42 @@ def _to_fixpoint(found: set[Value], step: Callable[[], None]) -> None:
         step()
 
 
-def _spread(block: Block, varied: set[Value]) -> None:
+def _spread(block: Block, varied: set[Value], read: Reads) -> None:
     for op in block.operations:
         if op.kind == "call":
-            if passes(op) and any(v in varied for v in differentiated(op)):
+            if passes(op) and any(v in varied for v in read(op)):
                 varied.update(filter(has_cotangent, op.results))
         elif op.kind == "if":
             for branch in op.blocks:
-                _spread(branch, varied)
+                _spread(branch, varied, read)
                 varied.update(r for r, v in zip(op.results, branch.results) if v in varied)
         else:
-            _to_fixpoint(varied, partial(_spread_once, op, varied))
+            _to_fixpoint(varied, partial(_spread_once, op, varied, read))
 
 
-def _spread_once(loop: Operation, varied: set[Value]) -> None:
+def _spread_once(loop: Operation, varied: set[Value], read: Reads) -> None:
     for initial, parameter, after, result in loop.carried:
         if initial in varied or after in varied:
             varied.update((parameter, result))
-    _spread(loop.blocks[-1], varied)
+    _spread(loop.blocks[-1], varied, read)
 
 
-def _collect(block: Block, useful: set[Value]) -> None:
+def _collect(block: Block, useful: set[Value], read: Reads) -> None:
     for op in reversed(block.operations):
         if op.kind == "call":
             if passes(op) and any(v in useful for v in op.results):
-                useful.update(filter(has_cotangent, differentiated(op)))
+                useful.update(filter(has_cotangent, read(op)))
         elif op.kind == "if":
             for branch in op.blocks:
                 useful.update(v for r, v in zip(op.results, branch.results) if r in useful and has_cotangent(v))
-                _collect(branch, useful)
+                _collect(branch, useful, read)
         else:
-            _to_fixpoint(useful, partial(_collect_once, op, useful))
+            _to_fixpoint(useful, partial(_collect_once, op, useful, read))
 
 
-def _collect_once(loop: Operation, useful: set[Value]) -> None:
+def _collect_once(loop: Operation, useful: set[Value], read: Reads) -> None:
     for initial, parameter, after, result in loop.carried:
         if result in useful or parameter in useful:
             useful.update(filter(has_cotangent, (after, initial)))
             useful.add(parameter)
-    _collect(loop.blocks[-1], useful)
+    _collect(loop.blocks[-1], useful, read)

@@ -96,8 +96,11 @@ def scaled(builder: Builder, dy: Value, slope: Any, finite: bool, conjugated: bo
     if slope.type.dtype.kind == "c" and conjugated:
         slope = builder.ufunc(np.conjugate, slope)
     g = _quotient(builder, dy, slope) or builder.ufunc(np.multiply, dy, slope)
-    if finite:
-        return g
+    return g if finite else zero_where_zero(builder, dy, g)
+
+
+def zero_where_zero(builder: Builder, dy: Value, g: Value) -> Value:
+    """Return g, zero where dy is zero."""
     zero = builder.constant(0, g.type.dtype)
     if builder.is_differentiated:
         # dy may be zero by chance; in the second derivative, dy's own derivative must still be multiplied by the slope.
