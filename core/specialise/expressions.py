@@ -5,36 +5,31 @@ from __future__ import annotations
 import ast
 import builtins
 import operator
-from collections import deque
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ..errors import BadInput
 from ..faults import kind_of
-from ..ir.derived import Derived, as_key, is_known, plain_unless
+from ..ir.derived import Derived, is_known
 from ..ir.traced_text import Text
 from ..passes.simplify import are_cheap
 from ..values.array_classes import is_inherited, is_subclass_array
 from ..values.items import item_of
 from . import text_methods
-from .arguments import has_traced
 from .choices import distributed, distributed_over, narrowed
 from .comprehensions import grown
 from .contents import opened
 from .formatting import formatted
-from .identity import has_choice, identical
+from .identity import identical
 from .instances import is_instance, special
-from .iterators import Iterator
-from .itertools_in_python import contains
 from .keys import use_as_key
+from .membership import contained
 from .rows import rows_of
 from .scopes import UNBOUND, Choice, Conflict, Late, Scope, local_names
 from .suspended import Generator
 from .traced import Array, NeedsConcrete, Scalar, Traced
-from .traced_keys import has_key
 
 BINARY: dict[type, Any] = {
     ast.Add: operator.add,
@@ -231,52 +226,7 @@ class Expressions:
         return self.trace.call(COMPARE[type(op)], a, b)
 
     def contains(self, container: Any, x: Any) -> Any:
-        if type(container) is Choice or type(x) is Choice:
-            return distributed_over(self.trace, [container, x], lambda found: self.contains(*found))
-        container = plain_unless(container, "__contains__")
-        x = as_key(x) if isinstance(container, (dict, set, frozenset)) else x
-        is_string = isinstance(container, str) and type(container).__contains__ is str.__contains__
-        if isinstance(container, Text) or is_string and isinstance(x, Text):
-            return text_methods.contains(self.trace, container, x)
-        kind = type(container)
-        if isinstance(container, Array) or is_subclass_array(container) and is_inherited(kind, "__contains__"):
-            equal = self.trace.arrays.plain(self.trace.call(operator.eq, container, x))
-            return self.trace.call(bool, self.trace.call(np.any, equal))
-        method = getattr(kind, "__contains__", None)
-        if isinstance(method, FunctionType):
-            return self.truth(self.trace.call(method, container, x))
-        if (
-            isinstance(container, Iterator)
-            or rows_of(container) is not None
-            or method is None
-            and isinstance(getattr(kind, "__iter__", None), FunctionType)
-        ):
-            return self.trace.calls.interpret(contains, (container, x), {})
-        if isinstance(container, dict) and not isinstance(x, (Traced, Text)):
-            use_as_key(self.trace, x)
-            held = container.get(x, UNBOUND) if kind is dict else dict.get(container, x, UNBOUND)
-            self.note_key(container, x, held)
-            return self.trace.call(operator.not_, held.absent) if isinstance(held, Late) else held is not UNBOUND
-        if isinstance(container, dict) and isinstance(x, Scalar):
-            return has_key(self.trace, container, x)
-        self.trace.outside.read_whole(container, is_deep=True)
-        if isinstance(container, (list, tuple, deque)):
-            one_by_one = any(has_traced(e) or is_instance(e) for e in (x, *container)) or has_choice(
-                self.trace, (x, container)
-            )
-        else:
-            one_by_one = isinstance(x, (Traced, Text))
-            if isinstance(x, Text):
-                self.trace.refuse_unknown_entries(container, order=False)
-                container = [e for e in container if isinstance(e, str)]
-            else:
-                use_as_key(self.trace, x)
-        if not one_by_one:
-            return x in container  # type: ignore[operator]
-        found: Any = False
-        for e in container:
-            found = self.either(found, self.alike(e, x))
-        return found
+        return contained(self.trace, container, x)
 
     def note_key(self, container: dict[Any, Any], key: Any, held: Any) -> None:
         """Guard that an outside dict has, or does not have, a key."""

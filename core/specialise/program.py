@@ -113,9 +113,8 @@ class Interpreter(Branches):
         self.candidates: dict[int, Candidates] = {}
         self.merged: dict[int, tuple[Any, Value, Any, Any]] = {}
         self.called_back: dict[int, Any] = {}
-        self.tests_of_choices: dict[
-            Value, Any
-        ] = {}  # for a test of which of two options a choice is: the number that tells
+        # For a test of which of two options a choice is: the number that tells.
+        self.tests_of_choices: dict[Value, Any] = {}
         self.seen_outside: dict[int, tuple[Any, Any]] = {}
         self.owners: dict[int, Any] = {}
         self.suspended: list[Any] = []
