@@ -13,6 +13,7 @@ from .eager.recorded.custom import taylor_order
 from .errors import BadInput, MorulaError, NoDerivative
 from .forward import jvp
 from .jacobians.functions import jacobian
+from .rules.registry import HELD, key_of
 from .source.requirements import check_function
 from .values import tree
 
@@ -49,6 +50,7 @@ def constant(f: Made) -> Made:
     def _(*args: Any, **kwargs: Any) -> Any:
         return held(*args, **kwargs), lambda dy: (None,) * len(args)
 
+    HELD.add(key_of(held))
     return functools.wraps(f)(held)  # type: ignore[return-value]
 
 

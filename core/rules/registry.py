@@ -47,6 +47,9 @@ HANDLERS: dict[Any, Handler] = {}
 ADJOINTS: dict[Any, Callable[..., Any]] = {}
 """The definitions registered with ``adjoint``, by function."""
 
+HELD: set[Any] = set()
+"""The functions of ``ADJOINTS`` whose results are held constant, by ``constant``."""
+
 TANGENTS: dict[Any, Callable[..., Any]] = {}
 """The definitions registered with ``tangent``, by function."""
 

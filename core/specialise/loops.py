@@ -266,7 +266,8 @@ class Loop:
                 name = slot.name or "an object"
                 beside = other.name if other is not slot else "an object from before the loop"
                 written = id(held) in region.after or any(s.holder is held for s in self.slots)
-                if (changed or older and written) and slot.form == other.form == "carried":
+                is_one_of_several = on is not None and not slot.form == other.form == "carried"
+                if (changed or older and written) and not is_one_of_several:
                     raise BadInput(
                         f"{name} and {beside} are the same object after an iteration of a loop that changes it; copy one of them"
                     )

@@ -90,3 +90,23 @@ def test_a_constant_function_passes_nothing_on():
     assert mo.grad(lambda x: np.sum(x) * size(x, power=3))(x).tolist() == [27.0, 27.0]
     assert not mo.hessian(lambda x: size(x) + 0.0 * np.sum(x))(x).any()
     assert mo.jit(mo.grad(lambda x: np.sum(x) * size(x)))(x).tolist() == [15.0, 15.0]
+
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+
+
+@pytest.mark.parametrize(
+    "read", [lambda a: Box(a), lambda a: [Box(a)], lambda a: {"box": Box(a)}], ids=["alone", "in a list", "in a dict"]
+)
+def test_arguments_in_objects_that_a_constant_function_returns_are_constant(read):
+    held = mo.constant(read)
+
+    def program(x):
+        y = held(x)
+        return x * (y if isinstance(y, Box) else y[0] if isinstance(y, list) else y["box"]).value
+
+    assert mo.value_and_grad(program)(3.0) == (9.0, 3.0)
+    assert mo.jvp(program, (3.0,), (1.0,)) == (9.0, 3.0)
+    assert mo.jit(mo.value_and_grad(program))(3.0) == (9.0, 3.0)

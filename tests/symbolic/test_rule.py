@@ -27,8 +27,12 @@ def power(a, b):
     return a**b
 
 
-mean = mo.symbolic.rule(special.nrdtrimn, y - w * sp.sqrt(2) * sp.erfinv(2 * x - 1), (x, w, y))
-"""A function of SciPy, in C, for which morula has no rule."""
+def mean_of_normal(p, s, x):
+    return special.nrdtrimn(p, s, x)
+
+
+mean = mo.symbolic.rule(mean_of_normal, y - w * sp.sqrt(2) * sp.erfinv(2 * x - 1), (x, w, y))
+"""It calls a function of SciPy, in C, for which morula has no rule."""
 
 mo.symbolic.rule(logistic, args=x, partials=[w * (1 - w)], result=w)
 mo.symbolic.rule(power, args=(x, y), partials=[y * x ** (y - 1), sp.nan])

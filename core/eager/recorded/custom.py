@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import BadInput, NoDerivative
 from ...rules.connected import connected
-from ...rules.registry import ADJOINTS, HANDLERS, TANGENTS, handles, key_of
+from ...rules.registry import ADJOINTS, HANDLERS, HELD, TANGENTS, handles, key_of
 from ...source.definitions import describe
 from ...source.requirements import check_function, kind_of
 from ...values import tree
@@ -110,7 +110,10 @@ def as_result(tape: Tape, f: Function, y: Any, linear: Function) -> tuple[Any, F
     Raises:
         BadInput: the result holds an object of a class, whose attributes have no identity of their own.
     """
-    if isinstance(kind_of_holder(type(y)), Objects):
+    if key_of(f) in HELD:  # objects may hold arguments, too
+        if not isinstance(y, (np.ndarray, np.number, float, complex, int)):
+            y = call_on(tape.parent, tree.rebuild, y, lambda _, e: distinct(e))
+    elif isinstance(kind_of_holder(type(y)), Objects):
         raise BadInput(
             f"the adjoint or tangent of {describe(f)} returned {kind_of(y)}; return numbers, arrays, or lists, tuples and dicts "
             "of these, and make the object of them outside of the function"
