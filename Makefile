@@ -5,15 +5,16 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 BIN := .venv/bin
 
-.PHONY: demo test test-random test-paths test-thirdparty test-peers fuzz lint format bench clean help
+.PHONY: demo test test-random test-paths test-thirdparty test-foreign test-peers fuzz lint format bench clean help
 .NOTPARALLEL:
 
 help:
 	@echo "make demo             train the hybrid lynx and hare model on the Hudson Bay Company's pelts"
 	@echo "make test             run the tests and the doctests"
 	@echo "make test-random      run the tests on random programs with all programs; make test draws a third of them"
-	@echo "make test-paths       check every derivative rule on every path (eager, compiled) at generated arguments; 10 minutes"
+	@echo "make test-paths       check every derivative rule on every path (eager, compiled) at generated arguments; an hour"
 	@echo "make test-thirdparty  differentiate third-party packages that know nothing of morula"
+	@echo "make test-foreign     run the tests with functions of PyTorch and JAX; installs PyTorch"
 	@echo "make test-peers       run the tests of HIPS/autograd with morula as the engine"
 	@echo "make fuzz             test random programs, continuing from the last run; FUZZ='--help' lists the options"
 	@echo "make lint             check style, formatting and types"
@@ -36,6 +37,9 @@ test-paths: .venv/installed-test
 
 test-thirdparty: .venv/installed-test .venv/installed-thirdparty
 	$(BIN)/pytest -n 2 tests/thirdparty
+
+test-foreign: .venv/installed-test .venv/installed-foreign
+	$(BIN)/pytest -n 2 tests/foreign tests/test_readme.py
 
 test-peers: .venv/installed-test
 	PYTHONPATH=tests $(BIN)/python -m peers

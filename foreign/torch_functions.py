@@ -206,7 +206,7 @@ def _applied(torch: Any) -> Callable[..., Any]:
 
 def _required() -> Any:
     try:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]  it is optional
     except ImportError:
         raise BadInput("this needs PyTorch, which is not installed; run: pip install torch") from None
     return torch
