@@ -61,6 +61,8 @@ def getitem(trace: Any, x: Any, index: Any) -> Any:
         found = item_of_text(trace, x.plain, _of_index(trace, x, index), "list" if is_list(x) else "string")
         return trace.derived.list_of(found) if is_list(x) and isinstance(index, slice) else found
     index = _of_index(trace, x, index)
+    if isinstance(x, np.generic) and has_traced(index):  # a mask, as for an array without dimensions
+        return trace.call(operator.getitem, trace.constant_array(np.asarray(x)), index)
     if isinstance(index, Array) and not index.type.shape:
         index = Scalar(trace.value(index))
     if rows_of(x) is None and isinstance(x, (list, tuple)) and isinstance(index, slice) and has_traced(index):

@@ -68,6 +68,12 @@ def error_on_a_path_not_taken(x: Any) -> Any:
     return np.sum(np.linalg.inv(singular)) if x[0] > 5 else x[0] ** 2
 
 
+def known_number_under_a_mask(x: Any) -> Any:
+    first = np.exp(np.concatenate([np.zeros(1), x])[0])
+    mask = np.logical_not(np.isclose(np.linalg.norm(x), 0.0))
+    return np.sum(first[mask, np.newaxis] * x)
+
+
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "f",
@@ -80,6 +86,7 @@ def error_on_a_path_not_taken(x: Any) -> Any:
         sorted_by_several,
         entries_as_a_list,
         error_on_a_path_not_taken,
+        known_number_under_a_mask,
     ],
 )
 def test_program(f: Callable[..., Any], path: str) -> None:
