@@ -18,7 +18,7 @@ values with ``arguments.value``, writes typed IR with ``trace.builder``, and wra
     polynomials       roots, products of polynomials, convolve
     models            compiled functions of libraries that are written as NumPy programs in ``rules/``
     methods           methods and attributes of arrays;  flags: .flags and .strides;  dtype_views: .view(dtype)
-    shared_memory     whether two arrays share memory
+    shared_memory     whether two arrays share memory;  windows: sliding_window_view
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ from . import (  # noqa: F401
     shapes,
     shared_memory,
     ufuncs,
+    windows,
     without_nan,
 )
 
