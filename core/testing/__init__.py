@@ -158,18 +158,27 @@ def check_pullback(
             if math.isnan(expected) and isinstance(x, int):
                 continue
             ours = float(np.sum(np.real(np.conj(direction) * g)))
-            tolerance = atol + rtol * max(abs(ours), abs(expected))
-            if not error <= 10 * tolerance:
-                raise AssertionError(
-                    f"{where}{element} cannot be checked: differences give {expected!r} with an error of {error:.1e}; "
-                    "is f random, not smooth there, or less accurate than rtol and atol ask?"
-                )
-            if not abs(ours - expected) <= tolerance + 2 * error:
-                raise AssertionError(
-                    f"{where}{element} is {ours!r}, but differences give {expected!r} with an error of {error:.1e} "
-                    f"(weighted by a random cotangent, seed={seed})"
-                )
+            _compare(f"{where}{element}", ours, expected, error, (rtol, atol, seed))
     return cotangent
+
+
+def _compare(where: str, ours: float, expected: float, error: float, how: tuple[float, float, int]) -> None:
+    """Raise an AssertionError if a derivative is not that of differences, or if these cannot tell.
+
+    ``how``: the relative and the absolute tolerance, and the seed of the random directions.
+    """
+    rtol, atol, seed = how
+    tolerance = atol + rtol * max(abs(ours), abs(expected))
+    if not error <= 10 * tolerance:
+        raise AssertionError(
+            f"{where} cannot be checked: differences give {expected!r} with an error of {error:.1e}; "
+            "is f random, not smooth there, or less accurate than rtol and atol ask?"
+        )
+    if not abs(ours - expected) <= tolerance + 2 * error:
+        raise AssertionError(
+            f"{where} is {ours!r}, but differences give {expected!r} with an error of {error:.1e} "
+            f"(weighted by a random cotangent, seed={seed})"
+        )
 
 
 def check_tangent(
@@ -205,17 +214,7 @@ def check_tangent(
             raise AssertionError(f"check_gradients({name}): {differing}, so forward mode has changed its value")
         expected, error = slope_along_all(f, cotangent, args, kwargs, tangents)
         ours = inner_product(cotangent, dy)
-        tolerance = atol + rtol * max(abs(ours), abs(expected))
-        if not error <= 10 * tolerance:
-            raise AssertionError(
-                f"{where} cannot be checked: differences give {expected!r} with an error of {error:.1e}; is f random, not "
-                "smooth there, or less accurate than rtol and atol ask?"
-            )
-        if not abs(ours - expected) <= tolerance + 2 * error:
-            raise AssertionError(
-                f"{where} is {ours!r}, but differences give {expected!r} with an error of {error:.1e} (weighted by a "
-                f"random cotangent, seed={seed})"
-            )
+        _compare(where, ours, expected, error, (rtol, atol, seed))
     return tangents
 
 
