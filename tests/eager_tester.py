@@ -73,19 +73,24 @@ def check_program(f: Callable[..., Any], *args: Any, rtol: float = 1e-8, atol: f
     return gradient
 
 
-def check_tangent(f: Callable[..., Any], args: tuple[Any, ...], gradient: tuple[Any, ...], rtol: float = 1e-8) -> None:
-    """Assert that forward mode gives f's value, its effects on its arguments, and the derivative that the gradient says."""
-    plain_args, run_args = copy.deepcopy(args), copy.deepcopy(args)
-    plain = f(*plain_args)
-    random = np.random.default_rng(3)
+def random_tangents(args: tuple[Any, ...], seed: int) -> tuple[Any, ...]:
+    """A tangent for each argument, without zeros: none for ints, which count or are indices."""
+    random = np.random.default_rng(seed)
 
-    def tangent(path: Any, x: Any) -> Any:
+    def tangent(_: Any, x: Any) -> Any:
         if isinstance(x, int):
             return None
         t = random.uniform(0.5, 1.5, np.shape(x)) * (1 + 0.5j if np.iscomplexobj(x) else 1)
         return t.astype(x.dtype) if isinstance(x, np.ndarray) else type(x)(t)
 
-    tangents = tuple(mo.tree.rebuild(copy.deepcopy(x), tangent, constant=lambda path, _: None) for x in args)
+    return tuple(mo.tree.rebuild(copy.deepcopy(x), tangent, constant=lambda *_: None) for x in args)
+
+
+def check_tangent(f: Callable[..., Any], args: tuple[Any, ...], gradient: tuple[Any, ...], rtol: float = 1e-8) -> None:
+    """Assert that forward mode gives f's value, its effects on its arguments, and the derivative that the gradient says."""
+    plain_args, run_args = copy.deepcopy(args), copy.deepcopy(args)
+    plain = f(*plain_args)
+    tangents = random_tangents(args, seed=3)
     y, dy = mo.jvp(f, run_args, tangents)
     assert same(y, plain), f"the value is {y!r} in forward mode, Python's is {plain!r}"
     assert same(run_args, plain_args), f"forward mode left the arguments as {run_args!r}, Python {plain_args!r}"

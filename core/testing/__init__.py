@@ -140,9 +140,7 @@ def check_pullback(
             f"check_gradients({name}): {len(args)} arguments, but the pullback returned {gradients!r}; "
             "expected a tuple with one cotangent per argument"
         )
-    single = any(is_single(x) for _, x in [*numeric_leaves(args), *numeric_leaves(plain)])
-    rtol = slack * ((2e-3 if single else 1e-6) if rtol is None else rtol)
-    atol = slack * ((2e-3 if single else 1e-8) if atol is None else atol)
+    rtol, atol = _tolerances(rtol, atol, slack, args, plain)
 
     _check_places(args, gradients, name, names)
     loss = weighted_result(f, cotangent, args, kwargs)
@@ -160,6 +158,16 @@ def check_pullback(
             ours = float(np.sum(np.real(np.conj(direction) * g)))
             _compare(f"{where}{element}", ours, expected, error, (rtol, atol, seed))
     return cotangent
+
+
+def _tolerances(
+    rtol: float | None, atol: float | None, slack: float, args: tuple[Any, ...], result: Any
+) -> tuple[float, float]:
+    """Return the relative and the absolute tolerance; by default those for the precision of the numbers."""
+    single = any(is_single(x) for _, x in [*numeric_leaves(args), *numeric_leaves(result)])
+    rtol = (2e-3 if single else 1e-6) if rtol is None else rtol
+    atol = (2e-3 if single else 1e-8) if atol is None else atol
+    return slack * rtol, slack * atol
 
 
 def _compare(where: str, ours: float, expected: float, error: float, how: tuple[float, float, int]) -> None:
@@ -201,9 +209,7 @@ def check_tangent(
     is_number = {
         path: not math.isnan(slope_along(loss, path, x, 1.0)[0]) for path, x in variables(args) if isinstance(x, int)
     }
-    single = any(is_single(x) for _, x in [*numeric_leaves(args), *numeric_leaves(plain)])
-    rtol = slack * ((2e-3 if single else 1e-6) if rtol is None else rtol)
-    atol = slack * ((2e-3 if single else 1e-8) if atol is None else atol)
+    rtol, atol = _tolerances(rtol, atol, slack, args, plain)
     where = f"check_gradients({name}): the tangent along a random direction"
     tangents: tuple[Any, ...] = ()
     for _ in range(2):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import math
 import os
-from typing import Any
 
 import numpy as np
 import pytest
+from eager_tester import random_tangents
 from rule_cases import FILES, Case, cases_of
 from rule_paths import program_of
 
@@ -27,22 +27,10 @@ REFUSED = {"logm"}
 """Functions whose pullback has no derivative of so high an order; forward mode needs one less."""
 
 
-def direction(case: Case) -> tuple[Any, ...]:
-    random = np.random.default_rng(5)
-
-    def one(_: Any, x: Any) -> Any:
-        if isinstance(x, int):
-            return None
-        t = random.uniform(0.5, 1.5, np.shape(x)) * (1 + 0.5j if np.iscomplexobj(x) else 1)
-        return t.astype(x.dtype) if isinstance(x, np.ndarray) else type(x)(t)
-
-    return tuple(mo.tree.rebuild(copy.deepcopy(x), one, constant=lambda *_: None) for x in case.point)
-
-
 def wrong(case: Case, order: int) -> str | None:
     """How the coefficients differ from nested forward mode, if they do."""
     program = program_of(case.function, case.args, case.kwargs, case.active)
-    v = direction(case)
+    v = random_tangents(case.point, seed=5)
     expected, f = [], program
     try:
         for k in range(order + 1):
