@@ -29,7 +29,7 @@ from .identity import Candidates, Not, Option
 from .instances import held_by_instance, is_instance
 from .raising import Ended
 from .rows import Rows
-from .scopes import Choice
+from .scopes import Choice, Scope
 from .state import put
 from .traced import Array, Scalar, Storage, Trace
 
@@ -75,7 +75,7 @@ class Captured:
             )
         block: Block = region.block
         inner = {r for op in block.operations for r in op.results} | set(parameters)
-        self.left = _Left(inner, region.after, trace.candidates)
+        self.left = _Left(trace, region, inner)
         self.left.walk(self.outcome)
         if raised is not None:
             self.left.walk([raised.which, *(x for e in raised.errors for x in trace.parts(e))])
@@ -124,20 +124,31 @@ def constant_for_derivatives(builder: Any, x: Value, name: str = "nothing") -> V
 class _Left:
     """The numbers and arrays of a region that objects refer to after it."""
 
-    def __init__(self, inner: set[Value], after: dict[int, tuple[Any, Any]], candidates: dict[int, Candidates]) -> None:
+    def __init__(self, trace: Any, region: Any, inner: set[Value]) -> None:
+        self.trace = trace
+        self.region = region
         self.inner = inner
-        self.candidates = candidates
+        self.candidates: dict[int, Candidates] = trace.candidates
         self.negated: dict[int, Not] = {}
         self.options: list[tuple[dict[int, Option], int]] = []  # candidates of merged objects
         self.scalars: list[Scalar] = []
         self.arrays: list[Array] = []
         self.written: list[Value] = []
         self.seen: dict[int, Any] = {}
-        for holder, held in after.values():
+        for holder, held in region.after.values():
             if isinstance(holder, Storage):
                 self.written.append(held)
             else:
                 self.walk(held)
+
+    def is_older(self, x: Any) -> bool:
+        """Whether an object was there before the region: what it holds now, it held then.
+
+        What the region has put into it is walked as the content that the region left.  Such an object may lead to all that the process
+        holds, e.g. from a function to its module and from there to other modules.
+        """
+        made = self.trace.made_in(x)
+        return made is not None and made is not self.region.changes or self.trace.outside.is_outside(x)
 
     def walk(self, x: Any) -> None:
         waiting = [x]
@@ -168,6 +179,10 @@ class _Left:
                 waiting += x.values
             elif type(x) is Derived:
                 waiting += x.plain, x.held
+            elif type(x) is Scope:
+                waiting += [x.vars, x.callee, x.consumer, x.parent]
+            elif self.is_older(x):
+                continue
             elif isinstance(x, (list, tuple, set, frozenset)):
                 waiting += x
             elif isinstance(x, dict):

@@ -10,6 +10,23 @@ import pytest
 from path_tester import check_gradient
 
 import morula as mo
+from morula.core.specialise import functions
+
+SESSION = {"lists": [[k] for k in range(20_000)]}
+"""What a notebook may hold: much, and of no concern to the program."""
+
+
+class Model:
+    """It is read from outside, and refers to the session."""
+
+    rate = 0.5
+
+    def __init__(self):
+        self.session = SESSION
+        self.calls = 0.0
+
+
+MODEL = Model()
 
 
 def in_a_list(x):
@@ -140,3 +157,47 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_a_derivative_around_it_passes_through(program, path):
     check_gradient(path, program, 0.8)
+
+
+def a_closure(x):
+    scale = x * x
+
+    def loss(w):
+        return MODEL.rate * scale * w**3
+
+    return mo.grad(loss)(x)
+
+
+def an_object_of_outside(x):
+    def loss(w):
+        MODEL.calls = w * w
+        return w**3
+
+    return mo.grad(loss)(x) * MODEL.calls
+
+
+def a_function_that_it_makes(x):
+    kept = []
+
+    def loss(w):
+        def step(u):
+            return MODEL.rate * w * u
+
+        kept.append(step)
+        return step(w) * w
+
+    return mo.grad(loss)(x) * kept[0](x)
+
+
+@pytest.mark.parametrize("program", [a_closure, an_object_of_outside, a_function_that_it_makes], ids=lambda f: f.__name__)
+def test_only_what_the_region_made_or_changed_is_searched(program, monkeypatch):
+    made = []
+
+    class Left(functions._Left):
+        def __init__(self, *args):
+            made.append(self)
+            super().__init__(*args)
+
+    monkeypatch.setattr(functions, "_Left", Left)
+    check_gradient("native", program, 0.8)
+    assert made and max(len(x.seen) for x in made) < 500
