@@ -30,10 +30,10 @@ test: .venv/installed-test
 	$(BIN)/pytest -n 2 --dist loadfile --doctest-modules src/morula docs
 
 test-random: .venv/installed-test
-	MORULA_TEST_RANDOM=all $(BIN)/pytest -n 2 --dist loadfile $$(grep -rl sample_sizes --include 'test_*.py' tests)
+	JAX_DISABLE_MOST_OPTIMIZATIONS=0 MORULA_TEST_RANDOM=all $(BIN)/pytest -n 2 --dist loadfile $$(grep -rl sample_sizes --include 'test_*.py' tests)
 
 test-paths: .venv/installed-test
-	$(BIN)/pytest -n 2 -m paths -o faulthandler_timeout=3000 tests/rules/test_every_path.py
+	JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(BIN)/pytest -n 2 -m paths -o faulthandler_timeout=3000 tests/rules/test_every_path.py
 
 test-thirdparty: .venv/installed-test .venv/installed-thirdparty
 	$(BIN)/pytest -n 2 tests/thirdparty

@@ -14,6 +14,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MORULA_TRACEBACK", "full")
 # Programs are compiled anew, and the user's folder is left alone.
 os.environ.setdefault("MORULA_CACHE", "0")
+# XLA took nearly half of the time of the tests of compiled programs, most of it to optimise code that runs once.  What is tested is
+# the program that it is given; `make test-paths` and `make test-random` run it with all of its optimisations.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402

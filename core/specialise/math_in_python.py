@@ -18,14 +18,19 @@ def factorial(n: Any, /) -> int:
     return found
 
 
-def perm(n: Any, k: Any = None, /) -> int:
-    if k is None:
-        return math.factorial(n)
+def _counts(n: Any, k: Any) -> tuple[int, int]:
     n, k = operator.index(n), operator.index(k)
     if n < 0:
         raise ValueError("n must be a non-negative integer")
     if k < 0:
         raise ValueError("k must be a non-negative integer")
+    return n, k
+
+
+def perm(n: Any, k: Any = None, /) -> int:
+    if k is None:
+        return math.factorial(n)
+    n, k = _counts(n, k)
     found = 1
     if k > n:
         found = 0
@@ -36,11 +41,7 @@ def perm(n: Any, k: Any = None, /) -> int:
 
 
 def comb(n: Any, k: Any, /) -> int:
-    n, k = operator.index(n), operator.index(k)
-    if n < 0:
-        raise ValueError("n must be a non-negative integer")
-    if k < 0:
-        raise ValueError("k must be a non-negative integer")
+    n, k = _counts(n, k)
     found = 1
     if k > n:
         found = 0
