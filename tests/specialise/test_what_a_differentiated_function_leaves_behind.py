@@ -189,7 +189,9 @@ def a_function_that_it_makes(x):
     return mo.grad(loss)(x) * kept[0](x)
 
 
-@pytest.mark.parametrize("program", [a_closure, an_object_of_outside, a_function_that_it_makes], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "program", [a_closure, an_object_of_outside, a_function_that_it_makes], ids=lambda f: f.__name__
+)
 def test_only_what_the_region_made_or_changed_is_searched(program, monkeypatch):
     made = []
 
