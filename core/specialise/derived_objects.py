@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import BadInput
 from ..ir.derived import BASES, Derived, Parent, as_key, derived_of, example, plain, real
 from ..ir.traced_text import Text
-from ..values.attributes import MISSING, bound_to, class_attribute
+from ..values.attributes import MISSING, bound_to, class_attribute, no_attribute
 from .arguments import has_traced
 from .functions_of_subclasses import ELSEWHERE
 from .objects import TracedMethod
@@ -86,12 +86,14 @@ class DerivedObjects:
                 if isinstance(late, Late) and static is not MISSING:  # on one path, the class's attribute is found
                     absent = trace.value(late.absent)
                     return trace.branch(absent, lambda: self.of_class(x, name, static), lambda: late.x)
-                return trace.expressions.settled(x.held, name, AttributeError, _missing(x, name))
+                return trace.expressions.settled(x.held, name, AttributeError, no_attribute(x.cls, name))
         if static is MISSING:
             lookup = class_attribute(x.cls.__mro__, "__getattr__")
             if mro is None and isinstance(lookup, types.FunctionType):
                 return trace.calls.call_function(lookup, (x, name), {})
-            raise AttributeError(_missing(x, name) if mro is None else f"'super' object has no attribute '{name}'")
+            raise AttributeError(
+                no_attribute(x.cls, name) if mro is None else f"'super' object has no attribute '{name}'"
+            )
         return self.of_class(x, name, static)
 
     def of_class(self, x: Derived, name: str, static: Any) -> Any:
@@ -185,7 +187,3 @@ class DerivedObjects:
 
 def _initialised() -> None:
     """``object.__init__``, bound."""
-
-
-def _missing(x: Derived, name: str) -> str:
-    return f"'{x.cls.__name__}' object has no attribute '{name}'"

@@ -103,9 +103,17 @@ class Expressions:
         raise NameError(f"name '{name}' is not defined")
 
     def settled(
-        self, holder: dict[Any, Any], key: Any, error: type[Exception] = UnboundLocalError, text: str = ""
+        self,
+        holder: dict[Any, Any],
+        key: Any,
+        error: type[Exception] = UnboundLocalError,
+        text: str = "",
+        owner: Any = None,
     ) -> Any:
-        """Return what a place holds if that is one thing; ``error`` is raised at run time if it is unassigned."""
+        """Return what a place holds if that is one thing; ``error`` is raised at run time if it is unassigned.
+
+        ``owner``: the object whose ``__dict__`` the holder is. Its changes are saved as those of the object, not a second time.
+        """
         x = item_of(holder, key)
         if isinstance(x, Conflict):
             raise BadInput(x.text)
@@ -126,7 +134,7 @@ class Expressions:
             if x.before:
                 error, text = BadInput, f"{x.before}; the loop ran no iteration\n  {self.trace.where()}"
             self.trace.builder.raise_if(self.trace.value(x.absent), error, text)
-            self.trace.touch(holder)
+            self.trace.touch(holder if owner is None else owner)
             holder[key] = x.x
             return narrowed(self.trace, x.x)
         return x

@@ -19,7 +19,7 @@ from ..ir.derived import BASES, Derived, Parent
 from ..ir.traced_text import Text
 from ..source.definitions import describe
 from ..values.array_classes import is_array_class, is_traced_array
-from ..values.attributes import has_dict
+from ..values.attributes import has_dict, no_attribute
 from .arguments import depends_on_traced, has_traced
 from .array_subclasses import is_of_numbers
 from .builtin_functions import like, python_type, take_dict
@@ -200,10 +200,9 @@ class Objects:
             return TracedMethod(lambda trace, x, *args, **kwargs: method(trace, x, name, args, kwargs), x, name)
         if isinstance(x, Traced):
             kind = python_type(x)
-            module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
             is_traced = name in ATTRIBUTES or name in METHODS
             if not hasattr(kind, name) or not is_traced and not hasattr(like(x), name):
-                raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
+                raise AttributeError(no_attribute(kind, name))
             if name == "__class__":
                 return kind
             if name in ATTRIBUTES:
@@ -237,8 +236,7 @@ class Objects:
             if name == "__dict__":
                 return own
             if name in own:
-                text = f"'{kind_of(x)}' object has no attribute '{name}'"
-                found = self.trace.expressions.settled(own, name, AttributeError, text)
+                found = self.trace.expressions.settled(own, name, AttributeError, no_attribute(python_type(x), name))
                 return self.trace.outside.read(self.trace, own, name, found)
             self.trace.outside.miss(self.trace, own, name)
         if name == "__dict__":
@@ -264,9 +262,7 @@ class Objects:
                     return self.trace.branch(
                         self.trace.value(late.absent), lambda: self.of_class(x, name), lambda: late.x
                     )
-                found = self.trace.expressions.settled(
-                    held, name, AttributeError, f"'{kind_of(x)}' object has no attribute '{name}'"
-                )
+                found = self.trace.expressions.settled(held, name, AttributeError, no_attribute(type(x), name), x)
                 return (
                     self.trace.outside.read(self.trace, held, name, found)
                     if self.trace.outside.is_outside(x)
@@ -349,7 +345,7 @@ class Objects:
             kind = python_type(x)
             module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
             if not hasattr(like(x), name):
-                raise AttributeError(f"'{module}{kind.__name__}' object has no attribute '{name}'")
+                raise AttributeError(no_attribute(kind, name))
             raise BadInput(
                 f"compiled code cannot set {name} of a {module}{kind.__name__}; make a new array or number instead"
             )

@@ -77,3 +77,13 @@ def class_attribute(mro: tuple[type, ...], name: str) -> Any:
 def public_names(x: Any, *names: str) -> list[str]:
     """Return the names that tab completion shows for an object: ``names`` and those that all objects have."""
     return sorted([*names, *(name for name in object.__dir__(x) if name.startswith("__") and "morula" not in name)])
+
+
+_MADE_BY_A_STATEMENT = 1 << 9
+"""The flag of a class that was made at run time, as a ``class`` statement does; others are defined in C."""
+
+
+def no_attribute(kind: type, name: str) -> str:
+    """Return Python's text for an attribute that an object of a class lacks: classes of C have their module's name in it."""
+    is_short = kind.__flags__ & _MADE_BY_A_STATEMENT or kind.__module__ == "builtins"
+    return f"'{'' if is_short else kind.__module__ + '.'}{kind.__name__}' object has no attribute '{name}'"
