@@ -11,14 +11,14 @@ from datetime import date
 from ..report import RESULTS, machine, markdown
 from . import costs, tables
 from .contenders import CONTENDERS
-from .program import RACES, programs
+from .program import HELD_OUT, RACES, TUNED, programs
 from .race import MAIN, Outcome, Stable, race
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compilation", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="three repeats, and no file written")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="programs, loops, arrays, costs; no file written")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="programs, groups, costs; no file written")
     parser.add_argument("--with", nargs="+", dest="contenders", choices=list(CONTENDERS), default=list(MAIN))
     parser.add_argument("--memory", action="store_true", help="measure peaks too")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds that a call may take, compilation included")
@@ -38,6 +38,7 @@ def main() -> None:
 
     tell(title)
     stable = Stable(options.limit)
+    groups: dict[str, list[Outcome]] = {}
     try:
         for group in RACES:
             chosen = [
@@ -48,7 +49,10 @@ def main() -> None:
                 print(f"{program.name} ...", file=sys.stderr, flush=True)
                 outcomes.append(race(program, stable, contenders, 3 if options.quick else 9, options.memory))
             if outcomes:
+                groups[group] = outcomes
                 tell(*_sections(group, outcomes, contenders))
+        if groups:
+            tell("## Summary of the groups", markdown(tables.summary(_with_unions(groups), contenders)))
         if not options.only or "costs" in options.only:
             for section in _costs(stable, options.limit, 3 if options.quick else 9):
                 tell(section)
@@ -59,6 +63,13 @@ def main() -> None:
         path = RESULTS / f"compilation-{date.today()}.md"
         path.write_text(text)
         print(f"written: {path}")
+
+
+def _with_unions(groups: dict[str, list[Outcome]]) -> dict[str, list[Outcome]]:
+    """The groups, and all tuned-on and all held-out programs where both of their groups have run."""
+    unions = {"all tuned on": TUNED, "all held out": HELD_OUT}
+    complete = {name: parts for name, parts in unions.items() if groups.keys() >= set(parts)}
+    return groups | {name: [o for part in parts for o in groups[part]] for name, parts in complete.items()}
 
 
 def _sections(group: str, outcomes: list[Outcome], contenders: list[str]) -> list[str]:

@@ -8,7 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-RACES = ("loops", "arrays")
+TUNED, HELD_OUT = ("loops", "arrays"), ("held_out_loops", "held_out_arrays")
+"""The groups whose programs are looked at when morula is tuned, and those that never are."""
+
+RACES = (*TUNED, *HELD_OUT)
 """The groups that are timed against each other."""
 
 GROUPS = (*RACES, "compiling", "keeping")

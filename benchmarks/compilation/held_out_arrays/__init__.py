@@ -1,0 +1,1 @@
+"""Array programs that are never looked at when tuning: whole arrays at a time."""
