@@ -47,7 +47,7 @@ def table(*contenders: Contender) -> dict[str, Contender]:
 
 
 def collected(package: str) -> dict[str, Any]:
-    """The programs of a package by name, in the order of its modules' names: each has an iterable PROGRAMS."""
+    """The programs of a package by name, in the order of its modules' names: the iterables PROGRAMS."""
     modules = sorted(m.name for m in pkgutil.iter_modules(importlib.import_module(package).__path__))
-    groups: list[Iterable[Any]] = [importlib.import_module(f"{package}.{m}").PROGRAMS for m in modules]
+    groups: list[Iterable[Any]] = [getattr(importlib.import_module(f"{package}.{m}"), "PROGRAMS", ()) for m in modules]
     return {program.name: program for group in groups for program in group}
