@@ -68,3 +68,8 @@ def differs(answer: Started, reference: Started, rtol: float) -> Failure | None:
         if not worst <= rtol * largest:
             return Failure(f"wrong: result {i}", f"result {i} is off by {worst:.3g} where the largest is {largest:.3g}")
     return None
+
+
+def is_wrong(failure: Failure) -> bool:
+    """Whether the results differed, rather than that there were none."""
+    return failure.reason.startswith("wrong")

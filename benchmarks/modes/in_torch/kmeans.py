@@ -12,10 +12,9 @@ def cost(points, centroids):
 
 
 def direction(points, centroids):
-    slope, curvature = torch.func.jvp(
-        lambda c: torch.func.grad(cost, 1)(points, c), (centroids,), (torch.ones_like(centroids),)
-    )
-    return slope / curvature
+    slope_of = torch.func.grad(cost, 1)
+    both = torch.func.jvp(lambda c: slope_of(points, c), (centroids,), (torch.ones_like(centroids),))
+    return both[0] / both[1]
 
 
 DERIVATIVES = {"kmeans": direction}

@@ -31,4 +31,4 @@ def _inputs(n):
     return (np.random.default_rng(31337).uniform(size=n),)
 
 
-PROGRAMS = (Derivative("lse", gradient, _inputs, 160_000, 7),)
+PROGRAMS = (Derivative("lse", gradient, _inputs, 160_000, 7, 1e-7),)
