@@ -16,9 +16,10 @@ import jax  # noqa: E402
 
 from benchmarks.compilation import tables  # noqa: E402
 from benchmarks.compilation.contenders import CONTENDERS  # noqa: E402
-from benchmarks.compilation.desk import Started  # noqa: E402
 from benchmarks.compilation.program import HELD_OUT, RACES, TUNED, programs  # noqa: E402
-from benchmarks.compilation.race import Outcome, differs  # noqa: E402
+from benchmarks.compilation.race import Outcome  # noqa: E402
+from benchmarks.racing.desk import Started  # noqa: E402
+from benchmarks.racing.race import differs  # noqa: E402
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the hand-written gradients are in C")
 

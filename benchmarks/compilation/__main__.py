@@ -8,11 +8,13 @@ import sys
 from collections.abc import Iterator
 from datetime import date
 
+from ..racing.race import Stable
 from ..report import RESULTS, machine, markdown
 from . import costs, tables
 from .contenders import CONTENDERS
+from .desk import Desk
 from .program import HELD_OUT, RACES, TUNED, programs
-from .race import MAIN, Outcome, Stable, race
+from .race import MAIN, Outcome, race
 
 
 def main() -> None:
@@ -37,7 +39,7 @@ def main() -> None:
         print(*more, sep="\n\n", end="\n\n", flush=True)
 
     tell(title)
-    stable = Stable(options.limit)
+    stable = Stable(Desk, CONTENDERS.values(), options.limit)
     groups: dict[str, list[Outcome]] = {}
     try:
         for group in RACES:

@@ -1,41 +1,14 @@
-"""The contenders: how each is called, and the environment of its process."""
+"""The contenders, in the order of the tables."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..racing.contender import JAX, JAX_WITH_SWITCH, MORULA, Call, Contender, arrived, table
 from .program import Program
-
-SWITCH = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=10000000000"
-"""Makes XLA compile large loops on the CPU as one function; read once, when its client starts."""
-
-Call = Callable[[], Any]
-"""Returns (value, gradients), perhaps before they are computed: see ``Contender.finish``."""
-
-
-def _done(result: Any) -> Any:
-    return result
-
-
-def _arrived(result: Any) -> Any:
-    import jax
-
-    return jax.block_until_ready(result)
-
-
-@dataclass(frozen=True)
-class Contender:
-    """``start`` makes a call from a program and its arguments; ``finish`` waits for its result."""
-
-    name: str
-    start: Callable[[Program, tuple[Any, ...]], Call]
-    finish: Callable[[Any], Any] = _done
-    environment: dict[str, str] = field(default_factory=dict)
 
 
 def _by_hand(program: Program, args: tuple[Any, ...]) -> Call:
@@ -71,23 +44,12 @@ def _in_jax(which: str) -> Callable[[Program, tuple[Any, ...]], Call]:
     return start
 
 
-_JAX = {"JAX_ENABLE_X64": "1", "JAX_PLATFORMS": "cpu"}
-_MORULA = {"MORULA_CACHE": "0", "JAX_PLATFORMS": "cpu"}
-
-CONTENDERS = {
-    c.name: c
-    for c in (
-        Contender("hand", _by_hand),
-        Contender("JAX", _in_jax("jax_fair"), _arrived, _JAX),
-        Contender(
-            "JAX, switch",
-            _in_jax("jax_fair"),
-            _arrived,
-            {**_JAX, "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {SWITCH}"},
-        ),
-        Contender("JAX, literal", _in_jax("jax_literal"), _arrived, _JAX),
-        Contender("native", _compiled("native"), _done, _MORULA),
-        Contender("xla", _compiled("xla"), _arrived, _MORULA),
-        Contender("eager", _eager),
-    )
-}
+CONTENDERS = table(
+    Contender("hand", _by_hand),
+    Contender("JAX", _in_jax("jax_fair"), arrived, JAX),
+    Contender("JAX, switch", _in_jax("jax_fair"), arrived, JAX_WITH_SWITCH),
+    Contender("JAX, literal", _in_jax("jax_literal"), arrived, JAX),
+    Contender("native", _compiled("native"), environment=MORULA),
+    Contender("xla", _compiled("xla"), arrived, MORULA),
+    Contender("eager", _eager),
+)

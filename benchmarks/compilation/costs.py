@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from functools import partial
 from statistics import median
 
+from ..racing.desk import Started
+from ..racing.race import Stable, differs
 from ..report import Table
 from ..worker import Failure, Worker
 from .contenders import CONTENDERS
-from .desk import Desk, Started
+from .desk import Desk
 from .program import find, programs
-from .race import Stable, differs
 
 COMPILERS = ("JAX", "native", "xla")
 CACHED = (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from ..racing.contender import collected
 
 TUNED, HELD_OUT = ("loops", "arrays"), ("held_out_loops", "held_out_arrays")
 """The groups whose programs are looked at when morula is tuned, and those that never are."""
@@ -47,10 +47,8 @@ class Program:
 
 
 def programs(group: str) -> dict[str, Program]:
-    """The programs of a group by name, in the order of its modules' names: each has a tuple PROGRAMS."""
-    package = importlib.import_module(f"{__package__}.{group}")
-    modules = sorted(m.name for m in pkgutil.iter_modules(package.__path__))
-    return {p.name: p for m in modules for p in importlib.import_module(f"{package.__name__}.{m}").PROGRAMS}
+    """The programs of a group by name."""
+    return collected(f"{__package__}.{group}")
 
 
 def find(name: str) -> Program:

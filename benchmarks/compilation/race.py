@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from statistics import median
 
-import numpy as np
-
-from ..worker import Failure, Worker
-from .contenders import CONTENDERS
-from .desk import Desk, Started
+from ..racing.desk import Started
+from ..racing.race import Stable, differs, timed
+from ..worker import Failure
 from .program import Program
 
 MAIN = ("hand", "JAX", "JAX, switch", "native", "xla")
-LEAST, LONG = 2e-3, 1.0
-"""Seconds: the shortest measurement, and the longest call that is timed more than once."""
 
 
 @dataclass
@@ -41,21 +35,6 @@ class Outcome:
         if contender in self.first and contender in self.seconds:
             return max(0.0, self.first[contender] - self.seconds[contender])
         return None
-
-
-class Stable:
-    """The contenders' processes."""
-
-    def __init__(self, limit: float) -> None:
-        self.limit = limit
-        self.workers = {c.name: Worker(partial(Desk, c.name), c.environment) for c in CONTENDERS.values()}
-
-    def order(self, contender: str, what: str, *details: object) -> object:
-        return self.workers[contender].order(what, *details, limit=self.limit)
-
-    def close(self) -> None:
-        for worker in self.workers.values():
-            worker.stop()
 
 
 def race(program: Program, stable: Stable, contenders: Sequence[str], repeats: int, memory: bool = False) -> Outcome:
@@ -83,8 +62,8 @@ def race(program: Program, stable: Stable, contenders: Sequence[str], repeats: i
             outcome.failures[contender] = wrong
         else:
             running.append(contender)
-            outcome.first[contender] = answer.seconds  # type: ignore[union-attr]
-    outcome.seconds = _timed(stable, running, repeats, outcome)
+            outcome.first[contender] = answer.seconds
+    outcome.seconds = timed(stable, running, repeats, outcome.failures)
     if memory:
         for contender in running:
             answer = stable.order(contender, "memory")
@@ -100,7 +79,7 @@ def _small(program: Program, stable: Stable, outcome: Outcome, repeats: int) -> 
     if isinstance(slopes, Failure):
         outcome.failures["eager"] = slopes
     elif isinstance(eager, Started):
-        slope, differences, error = slopes  # type: ignore[misc]
+        slope, differences, error = slopes
         if not abs(slope - differences) <= max(1e-5, program.rtol) * abs(differences) + 100 * error:
             text = f"slope {slope:.12g} by the eager gradient, {differences:.12g} by differences"
             outcome.failures["eager"] = Failure("wrong against differences", text)
@@ -115,46 +94,5 @@ def _small(program: Program, stable: Stable, outcome: Outcome, repeats: int) -> 
         if wrong:
             outcome.failures["hand"] = wrong
             return False
-        outcome.small = _timed(stable, ["hand", "eager"], min(repeats, 3), outcome)
+        outcome.small = timed(stable, ["hand", "eager"], min(repeats, 3), outcome.failures)
     return True
-
-
-def _timed(stable: Stable, contenders: Sequence[str], repeats: int, outcome: Outcome) -> dict[str, float]:
-    """The median over repeats, interleaved so that a slow phase of the machine affects all alike.
-
-    A contender whose call takes more than ``LONG`` is timed once.
-    """
-    rounds: dict[str, int] = {}
-    times: dict[str, list[float]] = {}
-    for contender in contenders:
-        once = stable.order(contender, "time", 1)
-        if isinstance(once, float) and once > LONG:
-            times[contender] = [once]
-        elif isinstance(once, float):
-            rounds[contender] = max(1, int(LEAST / max(once, 1e-9)))
-        elif isinstance(once, Failure):
-            outcome.failures[contender] = once
-    for _ in range(repeats):
-        for contender, count in rounds.items():
-            answer = stable.order(contender, "time", count)
-            if isinstance(answer, float):
-                times.setdefault(contender, []).append(answer)
-            elif isinstance(answer, Failure):
-                outcome.failures[contender] = answer
-    return {c: median(times[c]) for c in contenders if c in times and c not in outcome.failures}
-
-
-def differs(answer: object, reference: Started, rtol: float) -> Failure | None:
-    """The difference between an answer and the reference, or None if they agree."""
-    assert isinstance(answer, Started)
-    pairs = [("value", np.array(answer.value), np.array(reference.value))]
-    pairs += [(f"gradient {i}", *pair) for i, pair in enumerate(zip(answer.gradients, reference.gradients))]
-    if len(answer.gradients) != len(reference.gradients):
-        return Failure("wrong: number of gradients", f"{len(answer.gradients)} for {len(reference.gradients)}")
-    for what, found, expected in pairs:
-        if found.shape != expected.shape:
-            return Failure(f"wrong: shape of {what}", f"{found.shape} for {expected.shape}")
-        worst, largest = np.max(np.abs(found - expected), initial=0.0), np.max(np.abs(expected), initial=0.0)
-        if not worst <= rtol * largest:
-            return Failure(f"wrong: {what}", f"{what} is off by {worst:.3g} where the largest is {largest:.3g}")
-    return None

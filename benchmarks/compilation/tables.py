@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from ..racing.race import is_wrong
 from ..report import Table
-from ..worker import Failure
 from .race import Outcome
 
 COMPILED = ("JAX", "JAX, switch", "native", "xla")
@@ -72,7 +72,7 @@ def memory(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:
 def failures(outcomes: Sequence[Outcome]) -> list[str]:
     """A line with the cause for each contender without a time."""
     return [
-        f"{o.program.name}, {contender}: {failure.text if _is_wrong(failure) else failure.reason}"
+        f"{o.program.name}, {contender}: {failure.text if is_wrong(failure) else failure.reason}"
         for o in outcomes
         for contender, failure in o.failures.items()
     ]
@@ -81,11 +81,7 @@ def failures(outcomes: Sequence[Outcome]) -> list[str]:
 def _why(outcome: Outcome, contender: str) -> str:
     if contender not in outcome.failures:
         return ""
-    return "wrong" if _is_wrong(outcome.failures[contender]) else "fails"
-
-
-def _is_wrong(failure: Failure) -> bool:
-    return failure.reason.startswith("wrong")
+    return "wrong" if is_wrong(outcome.failures[contender]) else "fails"
 
 
 def _over(outcome: Outcome) -> str:

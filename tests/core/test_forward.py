@@ -109,30 +109,6 @@ def test_five_levels(path):
     assert run_on(path)(mixed(with_control_flow, 5))(1.3) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("outer", [derivative, mo.grad])
-@pytest.mark.parametrize("inner", [derivative, mo.grad])
-@pytest.mark.parametrize("path", PATHS)
-def test_perturbations_are_not_confused(path, outer, inner):
-    """Siskind and Pearlmutter, "Nesting forward-mode AD in a functional framework" (2008): d/dx (x d/dy (x + y)) = 1, not 2."""
-    program = outer(lambda x: x * inner(lambda y: x + y)(1.0))
-    assert run_on(path)(program)(1.0) == 1.0
-    program = outer(lambda x: x * inner(lambda y: x * y)(2.0))
-    assert run_on(path)(program)(3.0) == 6.0
-
-
-@pytest.mark.parametrize("derive", [derivative, mo.grad])
-def test_perturbations_in_returned_functions_are_not_confused(derive):
-    """Manzyuk et al., "Perturbation confusion in forward automatic differentiation of higher-order functions" (2019)."""
-
-    def shift(u):
-        return lambda f: lambda x: f(x + u)
-
-    moved = [derive(lambda u: shift(u)(g)(1.0))(0.0) for g in (math.exp, lambda x: x**3)]
-    assert moved == pytest.approx([math.e, 3.0])
-    twice = derive(lambda u: derive(lambda x: shift(u)(math.exp)(x))(1.0))(0.0)
-    assert twice == pytest.approx(math.e)
-
-
 # Memory, and what forward mode goes through
 
 

@@ -1,0 +1,77 @@
+"""The contenders, in the order of the tables; see ``program.Derivative``."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..racing.contender import JAX, JAX_WITH_SWITCH, MORULA, Call, Contender, arrived, table
+from .program import Derivative
+
+
+def _peer(library: str, derivative: Derivative) -> Callable[..., Any]:
+    """The same derivative by a peer.
+
+    Raises:
+        LookupError: the peer has no such mode, or cannot run such a program.
+    """
+    try:
+        module = importlib.import_module(f"{__package__}.in_{library}.{derivative.module}")
+    except ModuleNotFoundError as error:
+        if error.name and error.name.endswith(derivative.module):
+            raise LookupError(f"not written in {library}") from None
+        raise
+    return module.DERIVATIVES[derivative.name]
+
+
+def _in_jax(derivative: Derivative, args: tuple[Any, ...]) -> Call:
+    import jax
+
+    static = tuple(i for i, a in enumerate(args) if isinstance(a, int))
+    compiled = jax.jit(_peer("jax", derivative), static_argnums=static)
+    on_device = [jax.device_put(a) if isinstance(a, np.ndarray) else a for a in args]
+    return lambda: compiled(*on_device)
+
+
+def _in_torch(derivative: Derivative, args: tuple[Any, ...]) -> Call:
+    import torch
+
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    f = _peer("torch", derivative)
+    tensors = [torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in args]
+    return lambda: f(*tensors)
+
+
+def _in_autograd(derivative: Derivative, args: tuple[Any, ...]) -> Call:
+    f = _peer("autograd", derivative)
+    return lambda: f(*args)
+
+
+def _eager(derivative: Derivative, args: tuple[Any, ...]) -> Call:
+    return lambda: derivative.morula(*args)
+
+
+def _compiled(target: str) -> Callable[[Derivative, tuple[Any, ...]], Call]:
+    def start(derivative: Derivative, args: tuple[Any, ...]) -> Call:
+        import morula as mo
+
+        compiled = mo.jit(derivative.morula, target=target)
+        return lambda: compiled(*args)
+
+    return start
+
+
+CONTENDERS = table(
+    Contender("JAX", _in_jax, arrived, JAX),
+    Contender("JAX, switch", _in_jax, arrived, JAX_WITH_SWITCH),
+    Contender("PyTorch", _in_torch),
+    Contender("autograd", _in_autograd),
+    Contender("eager", _eager),
+    Contender("native", _compiled("native"), environment=MORULA),
+    Contender("xla", _compiled("xla"), arrived, MORULA),
+)
+PEERS = ("JAX", "JAX, switch", "PyTorch", "autograd")

@@ -1,0 +1,1 @@
+"""The derivatives in JAX, by module and name."""

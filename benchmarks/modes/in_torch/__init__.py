@@ -1,0 +1,1 @@
+"""The derivatives in PyTorch, by module and name."""
