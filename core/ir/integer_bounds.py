@@ -83,10 +83,12 @@ class Bounds:
                 if enough is not None and best >= enough:
                     return best
                 for other in self._substituted(here):
-                    if len(seen) < _FORMS and other not in seen:
+                    if other not in seen:
                         seen.add(other)
                         following.append(other)
                         best = max(best, self._least(other))
+                        if len(seen) == _FORMS:
+                            return best
             level = following
         return best
 
@@ -119,6 +121,9 @@ class Bounds:
             for atom, k in terms:
                 apart += sign * k * self._numbers(atom)[0 if sign * k > 0 else 1]
         return apart >= gap or self.lower(b - a, gap) >= gap
+
+    def _is_within(self, form: Affine, low: int, high: int) -> bool:
+        return self.lower(form, low) >= low and self.lower(form * -1, -high) >= -high
 
     def _numbers(self, atom: Value) -> Interval:
         return self.intervals.get(atom) or limits(atom.type)
@@ -160,7 +165,7 @@ class Bounds:
         function, operands = op.named["function"].constant, op.positional
         low, high = limits(operands[0].type)
         form = LINEAR[function](*map(self.form, operands)) if function in LINEAR else None
-        if form is not None and low <= self.lower(form, low) and self.lower(form * -1, -high) >= -high:
+        if form is not None and self._is_within(form, low, high):
             return False
         least, most = ENDS[function](*map(self.interval, operands)) if function in ENDS else (low - 1, high + 1)
         return False if low <= least and most <= high else None
@@ -177,7 +182,7 @@ class Bounds:
         combine = LINEAR.get(callee)
         form = combine(*map(self.form, operands)) if combine is not None and is_int(kind) else None
         low, high = limits(kind)
-        if form is None or low <= self.lower(form) and self.upper(form) <= high:
+        if form is None or self._is_within(form, low, high):
             return form
         return form if len(form.terms) <= _LARGEST and self.is_exact(callee, operands) else None
 
