@@ -194,7 +194,7 @@ TREE = r"""
 #include <stdlib.h>
 #include <string.h>
 #define BLOCK 32
-typedef double vector __attribute__((vector_size(32)));
+typedef double vector __attribute__((vector_size(32), aligned(8)));
 typedef long order __attribute__((vector_size(32)));
 static vector exchanged(vector x) { return __builtin_shuffle(x, (order){2, 3, 0, 1}); }
 static vector total(vector x) {
@@ -243,23 +243,12 @@ double tree(long taxa, long patterns, const long *children, const vector *tips, 
 _tree = c_function(TREE, "tree", ctypes.c_double)
 
 
-def _aligned(array):
-    """The array, or a copy of it, at an address that a vector can be read from."""
-    if array.ctypes.data % 32 == 0:
-        return array
-    room = np.empty(array.size + 4)
-    start = -room.ctypes.data % 32 // 8
-    copy = room[start : start + array.size].reshape(array.shape)
-    copy[:] = array
-    return copy
-
-
 def phylogeny_hand(children, tips, counts, lengths, kappa):
     beta = 1.0 / (kappa + 2.0)
     slow, fast = np.exp(-4.0 * beta * lengths), np.exp(-2.0 * (kappa + 1.0) * beta * lengths)
     p = np.stack([0.25 - 0.25 * slow, 0.5 * slow + 0.5 * fast, 0.5 * slow - 0.5 * fast], axis=1)
-    sums = _aligned(np.zeros((len(lengths), 3, 4)))
-    value = _tree(len(tips), tips.shape[1], children, _aligned(tips), counts, p, sums)
+    sums = np.zeros((len(lengths), 3, 4))
+    value = _tree(len(tips), tips.shape[1], children, tips, counts, p, sums)
     far, same, near = sums.sum(2).T
     # the exponents: 4 beta t, and 2 (kappa + 1) beta t
     dslow, dfast = -slow * (0.5 * (same + near) - 0.25 * far), -0.5 * fast * (same - near)
