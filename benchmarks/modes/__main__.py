@@ -62,7 +62,7 @@ def _chosen(only: list[str] | None) -> Callable[[str, str], bool]:
 
 
 def _races(chosen: Callable[[str, str], bool], contenders: list[str], repeats: int, limit: float) -> Iterator[str]:
-    stable = Stable(partial(Desk, __package__), CONTENDERS.values(), limit)
+    stable = Stable(partial(Desk, __package__ or ""), CONTENDERS.values(), limit)
     try:
         for group in GROUPS:
             outcomes: list[Outcome] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -16,15 +17,14 @@ def _peer(library: str, derivative: Derivative) -> Callable[..., Any]:
     """The same derivative by a peer.
 
     Raises:
-        LookupError: the peer has no such mode, or cannot run such a program.
+        LookupError: the peer has no such mode, or the program is not written for it.
     """
-    try:
-        module = importlib.import_module(f"{__package__}.in_{library}.{derivative.module}")
-    except ModuleNotFoundError as error:
-        if error.name and error.name.endswith(derivative.module):
-            raise LookupError(f"not written in {library}") from None
-        raise
-    return module.DERIVATIVES[derivative.name]
+    found = {}
+    if importlib.util.find_spec(f"{__package__}.in_{library}.{derivative.module}"):
+        found = importlib.import_module(f"{__package__}.in_{library}.{derivative.module}").DERIVATIVES
+    if derivative.name not in found:
+        raise LookupError(f"not written for {library}")
+    return found[derivative.name]
 
 
 def _in_jax(derivative: Derivative, args: tuple[Any, ...]) -> Call:

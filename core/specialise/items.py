@@ -120,7 +120,11 @@ def _number_at(trace: Any, items: list[Any], i: Value) -> Scalar:
     builder = trace.builder
     parts = [trace.value(e) for e in items]
     kind = reduce(join, (p.type for p in parts))  # type: ignore[arg-type]
-    row = builder.concatenate([builder.full((1,), builder.cast(p, kind.dtype)) for p in parts], 0, len(parts))
+    numbers = [builder.cast(p, kind.dtype) for p in parts]
+    if all(n.is_constant for n in numbers):
+        row = builder.constant(np.array([n.constant for n in numbers], kind.dtype))
+    else:
+        row = builder.concatenate([builder.full((1,), n) for n in numbers], 0, len(numbers))
     return Scalar(_of_kind(builder, builder.getitem(row, [i], ("i",), []), kind))
 
 

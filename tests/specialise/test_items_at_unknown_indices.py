@@ -138,3 +138,8 @@ def test_shortest_paths(target):
     if target == "native":
         compiled = mo.jit(mo.grad(lambda w: relaxed(w, 0)[3]), target=target)
         assert compiled(w).tolist() == mo.grad(lambda w: float(relaxed(w, 0)[3]))(w).tolist()
+
+
+def test_known_numbers_are_one_constant_array():
+    text = mo.jit(lambda x, n: x * (2, 3.5, True)[n], target="native").lower(np.ones(3), np.int64(2)).as_text()
+    assert "<float64[3]>" in text and "concatenate" not in text

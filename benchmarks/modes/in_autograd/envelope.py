@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import autograd.numpy as np
-from autograd import grad
 
-from . import make_jvp
+from . import grad, make_jvp
 
 
 def envelope(phase, n):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import autograd.numpy as np
-from autograd import grad, hessian, jacobian
 
-from . import make_jvp
+from . import grad, hessian, jacobian, make_jvp
 
 
 def rate(u, p):

@@ -38,7 +38,7 @@ def _inputs(n):
 
 
 PROGRAMS = (
-    Derivative("envelope, jvp", pushed, _inputs, 10_000, 5),
-    Derivative("envelope, hvp", second, _inputs, 10_000, 5),
-    Derivative("envelope, derivatives to 5", five, _inputs, 10_000, 5),
+    Derivative("envelope, jvp", pushed, _inputs, 2000, 5),
+    Derivative("envelope, hvp", second, _inputs, 2000, 5),
+    Derivative("envelope, derivatives to 5", five, _inputs, 2000, 5),
 )

@@ -64,10 +64,10 @@ def _inputs(steps):
 
 
 PROGRAMS = (
-    Derivative("oscillator, jvp", pushed, _inputs, 1000, 30),
-    Derivative("oscillator, jacfwd", columns, _inputs, 1000, 30),
-    Derivative("oscillator, linearize", linear, _inputs, 1000, 30),
-    Derivative("oscillator, hvp", product, _inputs, 1000, 30),
-    Derivative("oscillator, hessian", curvature, _inputs, 1000, 30),
-    Derivative("oscillator, taylor to 4", series, _inputs, 1000, 30),
+    Derivative("oscillator, jvp", pushed, _inputs, 200, 30),
+    Derivative("oscillator, jacfwd", columns, _inputs, 200, 30),
+    Derivative("oscillator, linearize", linear, _inputs, 200, 30),
+    Derivative("oscillator, hvp", product, _inputs, 200, 30),
+    Derivative("oscillator, hessian", curvature, _inputs, 200, 30),
+    Derivative("oscillator, taylor to 4", series, _inputs, 200, 30),
 )
