@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 BIN := .venv/bin
 
-.PHONY: demo test test-random test-paths test-thirdparty test-foreign test-peers fuzz lint format bench clean help
+.PHONY: demo test test-random test-paths test-references test-thirdparty test-foreign test-peers fuzz lint format bench clean help
 .NOTPARALLEL:
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "make test             run the tests and the doctests"
 	@echo "make test-random      run the tests on random programs with all programs; make test draws a third of them"
 	@echo "make test-paths       check every derivative rule on every path (eager, compiled) at generated arguments; an hour"
+	@echo "make test-references  check the hand-written and the JAX versions of the benchmarks' programs; needs a C compiler"
 	@echo "make test-thirdparty  differentiate third-party packages that know nothing of morula"
 	@echo "make test-foreign     run the tests with functions of PyTorch and JAX; installs PyTorch"
 	@echo "make test-peers       run the tests of HIPS/autograd with morula as the engine"
@@ -34,6 +35,9 @@ test-random: .venv/installed-test
 
 test-paths: .venv/installed-test
 	JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(BIN)/pytest -n 2 -m paths -o faulthandler_timeout=3000 tests/rules/test_every_path.py
+
+test-references: .venv/installed-test .venv/installed-bench
+	$(BIN)/pytest -n 2 -m references tests/test_benchmarks.py
 
 test-thirdparty: .venv/installed-test .venv/installed-thirdparty
 	$(BIN)/pytest -n 2 tests/thirdparty

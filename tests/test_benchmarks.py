@@ -21,7 +21,10 @@ from benchmarks.compilation.race import Outcome  # noqa: E402
 from benchmarks.racing.desk import Started  # noqa: E402
 from benchmarks.racing.race import differs  # noqa: E402
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the hand-written gradients are in C")
+pytestmark = [
+    pytest.mark.references,
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="the hand-written gradients are in C"),
+]
 
 PROGRAMS = [pytest.param(p, id=f"{group}-{name}") for group in RACES for name, p in programs(group).items()]
 
