@@ -14,7 +14,7 @@ from ...ir.dynamic import Block, Function, Operation, Value
 
 @dataclass(frozen=True)
 class Use:
-    position: int
+    position: float
     loops: tuple[Operation, ...]  # that contain the use, from the outermost
 
 

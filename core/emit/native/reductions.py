@@ -79,6 +79,28 @@ def fold(
     return level(0, [], list(initial))
 
 
+def nothing(op: Operation) -> list[str]:
+    """Return the registers of a reduction of no elements."""
+    empty, _ = _REDUCTIONS[op.callee]
+    dtype = op.results[0].type.dtype
+    return registers(literal(empty(dtype), dtype))
+
+
+def reduced(f: FunctionCode, op: Operation, array: Array, start: Sequence[str]) -> Element:
+    """Emit a reduction of all elements of an array, from the registers ``start`` on."""
+    code, dtype = f.code, op.results[0].type.dtype
+    _, add = _REDUCTIONS[op.callee]
+    if array.flat:
+        lengths, get = [array.count(code)], lambda at: array.load_flat(code, at[0])
+    else:
+        lengths, get = array.lengths, lambda at: array.load(code, at)
+
+    def step(at: list[str], x: list[str]) -> list[str]:
+        return registers(add(code, dtype, element(x, dtype), convert(code, get(at), array.dtype, dtype)))
+
+    return element(fold(code, lengths, step, register_kinds(dtype), start), dtype)
+
+
 @emits(*_REDUCTIONS)
 def _reduce(f: FunctionCode, op: Operation) -> None:
     code, operand, result = f.code, op.operands[0], op.results[0]
@@ -87,26 +109,15 @@ def _reduce(f: FunctionCode, op: Operation) -> None:
         return
     array, axes = f.array(operand), op.named["axis"].constant
     axes = (axes,) if isinstance(axes, int) else tuple(axes)
-    empty, add = _REDUCTIONS[op.callee]
+    _, add = _REDUCTIONS[op.callee]
     dtype = result.type.dtype
-    kinds, start = register_kinds(dtype), literal(empty(dtype), dtype)
+    kinds, start = register_kinds(dtype), nothing(op)
 
     def added(carried: Element, x: Element) -> Element:
         return add(code, dtype, carried, convert(code, x, operand.type.dtype, dtype))
 
     if not result.type.shape:
-        if array.flat:
-            lengths, get = [array.count(code)], lambda at: array.load_flat(code, at[0])
-        else:
-            lengths, get = array.lengths, lambda at: array.load(code, at)
-        total = fold(
-            code,
-            lengths,
-            lambda at, x: registers(added(element(x, dtype), get(at))),
-            kinds,
-            registers(start),
-        )
-        f.values[result] = element(total, dtype)
+        f.values[result] = reduced(f, op, array, start)
         return
     memory = f.values[result] = f.memory(result)
     kept = [d for d in range(len(array.lengths)) if d not in axes]
@@ -117,12 +128,12 @@ def _reduce(f: FunctionCode, op: Operation) -> None:
                 index = dict(zip(kept, at)) | dict(zip(axes, inner))
                 return registers(added(element(x, dtype), array.load(code, [index[d] for d in sorted(index)])))
 
-            found = fold(code, [array.lengths[d] for d in axes], step, kinds, registers(start))
+            found = fold(code, [array.lengths[d] for d in axes], step, kinds, start)
             memory.store(code, at, element(found, dtype))
 
         code.nest(memory.lengths, one)
         return
-    code.nest([memory.count(code)], lambda at: memory.store_flat(code, at[0], start))
+    code.nest([memory.count(code)], lambda at: memory.store_flat(code, at[0], element(start, dtype)))
 
     def into(at: list[str]) -> None:
         place = [at[d] for d in kept]

@@ -1,0 +1,244 @@
+"""Strips: operations on arrays of one shape run piece by piece, so that what one leaves for the next stays in the cache.
+
+Loops over whole arrays, one after the other, read and write memory in each. Where several of them follow each other and
+element i of each needs nothing but element i of those before it (or their sum along the last axis), they run together:
+all of them on the first strip of some hundred elements, then on the next. An array that only these operations use has no
+memory but that of one strip.
+
+``gathered`` brings such operations together, ``strips`` decides which of them run by strips, and ``strip_loops`` emits
+the loops. As with ``fusion``, the values do not change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...ir import typed
+from ...ir.dynamic import Block, Function, Operation, Value
+from ...ir.typed import STACK, ArrayType
+from .fusion import accesses, is_array, is_elementwise, is_view
+from .liveness import Order, Use
+
+LEAST = 2048  # elements of an array; loops over fewer are not worth it
+LEAST_ROW = 16  # elements of a row that is a strip
+SIZES = 128, 1024  # elements of a strip, at least and at most
+_CACHED = 24 * 2**10  # bytes of all arrays of one strip
+_MOST_ROWS = 128 * 2**10  # the same where strips are whole rows
+_MOST_DEFERRED = 64  # operations put off until after a run: each is looked at again
+FOLDS = (np.sum, np.prod, np.max, np.min, np.any, np.all)
+
+
+@dataclass
+class Run:
+    """Operations of a block that may run by strips; ``shape`` is that of the arrays they loop over."""
+
+    shape: tuple[Any, ...]
+    members: list[Operation] = field(default_factory=list)
+    rows: set[Value] = field(default_factory=set)  # arrays with one element for each row, made by members
+    whole: set[Value] = field(default_factory=set)  # arrays of the shape, made by members
+    totals: set[Value] = field(default_factory=set)  # numbers, folded from all elements by members
+
+    def admits(self, op: Operation) -> bool:
+        """Return whether an operation can be a member; if so, what it makes is noted."""
+        if op.kind != "call" or op.may_raise or any(not isinstance(r.type, ArrayType) for r in op.results):
+            return False
+        shapes = {r.type.shape for r in op.results}
+        if len(shapes) != 1:
+            return False
+        (shape,) = shapes
+        if shape == self.shape and self._is_aligned(op):
+            self.whole.update(op.results)
+        elif self._makes_rows(op, shape):
+            self.rows.update(op.results)
+        elif op.callee in FOLDS and not shape and op.positional[0].type.shape == self.shape:
+            self.totals.update(op.results)
+        else:
+            return False
+        self.members.append(op)
+        return True
+
+    def _is_aligned(self, op: Operation) -> bool:
+        """Return whether an operation makes an array of the shape, element by element or from an element for each row."""
+        if op.callee is typed.broadcast_to:
+            return op.positional[0] in self.rows and self._ends_with_one(op.positional[0])
+        return is_elementwise(op) and all(v not in self.rows or self._ends_with_one(v) for v in op.positional)
+
+    def _ends_with_one(self, value: Value) -> bool:
+        return value.type.shape == (*self.shape[:-1], 1)
+
+    def _makes_rows(self, op: Operation, shape: tuple[Any, ...]) -> bool:
+        if len(self.shape) < 2 or not _is_row_length(self.shape[-1]):
+            return False
+        if shape not in (self.shape[:-1], (*self.shape[:-1], 1)):
+            return False
+        if op.callee in FOLDS:
+            axes = op.named["axis"].constant
+            axes = (axes,) if isinstance(axes, int) else tuple(axes)
+            return op.positional[0].type.shape == self.shape and axes == (len(self.shape) - 1,)
+        if op.callee is typed.reshape:
+            return op.positional[0] in self.rows
+        of_rows = [v for v in op.positional if v in self.rows]
+        if not is_elementwise(op) or not of_rows or any(v.type.shape != shape for v in of_rows):
+            return False
+        # Arrays from outside are broadcast to the whole shape; without the last axis, they would stand for other elements.
+        return len(shape) == len(self.shape) or len(of_rows) == sum(map(is_array, op.positional))
+
+
+def _is_row_length(n: Any) -> bool:
+    return isinstance(n, int) and n >= LEAST_ROW
+
+
+def _first(op: Operation) -> Run | None:
+    """Return a run that an operation can begin."""
+    if op.kind != "call" or op.may_raise or isinstance(op.callee, Function):
+        return None
+    kind = op.positional[0].type if op.callee in FOLDS else op.results[0].type if op.results else None
+    if not isinstance(kind, ArrayType) or not kind.shape or math.prod(kind.bounds) < LEAST:
+        return None
+    run = Run(kind.shape)
+    return run if run.admits(op) else None
+
+
+def gathered(function: Function) -> tuple[Function, list[Run]]:
+    """Return the function with the operations of each run side by side, and the runs; ``function`` is not changed."""
+    runs: list[Run] = []
+
+    def inside(block: Block) -> Block:
+        operations = [replace(op, blocks=list(map(inside, op.blocks))) if op.blocks else op for op in block.operations]
+        return Block(block.parameters, _gathered(operations, runs), block.results)
+
+    return Function(function.name, function.parameters, inside(function.block), function.filename), runs
+
+
+def _gathered(operations: Sequence[Operation], runs: list[Run]) -> list[Operation]:
+    found: list[Operation] = []
+    waiting = list(reversed(operations))
+    while waiting:
+        op = waiting.pop()
+        run = _first(op)
+        if run is None:
+            found.append(op)
+            continue
+        before: list[Operation] = []  # those that need nothing of the run
+        after: list[Operation] = []  # those that need something of it, but cannot be members
+        put_off: set[Value] = set()
+        while waiting and len(after) < _MOST_DEFERRED and _is_movable(waiting[-1]):
+            op = waiting.pop()
+            if any(v in put_off for v in op.positional):
+                pass
+            elif run.admits(op):
+                continue
+            elif not any(v in run.whole or v in run.rows or v in run.totals for v in op.positional):
+                before.append(op)
+                continue
+            after.append(op)
+            put_off.update(op.results)
+        runs.append(run)
+        found += [*before, *run.members]
+        waiting += reversed(after)
+    return found
+
+
+def _is_movable(op: Operation) -> bool:
+    """Return whether an operation has no effect and costs little memory, so that its place does not matter."""
+    if op.kind != "call" or op.may_raise or isinstance(op.callee, Function):
+        return False
+    if any(v.type is STACK for v in (*op.operands, *op.results)):
+        return False
+    return is_elementwise(op) or is_view(op) or op.callee in FOLDS or op.callee is typed.reshape
+
+
+@dataclass
+class Strip:
+    """Operations that run by strips."""
+
+    shape: tuple[Any, ...]
+    members: list[Operation]
+    of_rows: set[Value]  # arrays with one element for each row
+    inside: set[Value] = field(default_factory=set)  # arrays that have no memory but a strip's
+    is_flat: bool = True  # whether a strip is a piece of the array in C order; else it is a piece of a row
+    size: int = 0  # elements of a strip, at most
+    start: int = 0
+    end: int = 0  # the positions of the first and the last operation
+
+
+def strips(runs: Iterable[Run], order: Order, lazy: set[Value]) -> list[Strip]:
+    """Return the runs of which it is worth it.
+
+    ``order.uses`` of arrays that a strip reads at other places than it writes are extended to the strip's end, so that
+    no operation of the strip writes there.
+    """
+    found = []
+    for run in runs:
+        strip = _strip(run, order, lazy)
+        if strip is not None:
+            found.append(strip)
+            _keep_until_the_end(strip, order, lazy)
+    return found
+
+
+def _strip(run: Run, order: Order, lazy: set[Value]) -> Strip | None:
+    made = run.whole | run.rows
+    loops = [op for op in run.members if any(r not in lazy and r not in run.rows for r in op.results) or op.callee in FOLDS]
+    if len(loops) < 2:
+        return None
+    strip = Strip(run.shape, run.members, run.rows)
+    members = set(run.members)
+    escaping: dict[Value, bool] = {}
+
+    def escapes(value: Value) -> bool:
+        """Return whether an operation outside uses a value, or what is computed where that value is used."""
+        if value not in escaping:
+            escaping[value] = any(
+                user is None
+                or user not in members
+                or any((r in lazy or user.callee is typed.reshape) and escapes(r) for r in user.results)
+                for user in order.users[value]
+            )
+        return escaping[value]
+
+    strip.inside = {r for op in run.members for r in op.results if r in made and r not in lazy and not escapes(r)}
+    around = {v for op in run.members for v in op.positional if is_array(v) and v not in made}
+    strip.is_flat = not run.rows and all(_is_flat(v, run.shape, order, lazy) for v in around)
+    if not strip.is_flat and isinstance(run.shape[-1], int) and run.shape[-1] < LEAST_ROW:
+        return None
+    width = sum(r.type.dtype.itemsize for r in strip.inside - run.rows)
+    if run.rows:
+        strip.size = int(run.shape[-1])
+        if strip.size * width > _MOST_ROWS:
+            return None
+    else:
+        least, most = SIZES
+        strip.size = max(min(_CACHED // max(width, 1), most) // least * least, least)
+    strip.start, strip.end = order.at[run.members[0]], order.at[run.members[-1]]
+    return strip
+
+
+def _is_flat(value: Value, shape: tuple[Any, ...], order: Order, lazy: set[Value]) -> bool:
+    """Return whether an array's elements are found by their position in C order."""
+    if value.type.shape != shape:
+        return False
+    if value.is_constant or value not in lazy:
+        return True
+    op = order.maker[value]
+    if op.callee in (typed.full, typed.broadcast_to):
+        return math.prod(op.positional[0].type.bounds) == 1 if op.positional[0].type.shape else True
+    return is_elementwise(op) and all(not v.type.shape or _is_flat(v, shape, order, lazy) for v in op.positional)
+
+
+def _keep_until_the_end(strip: Strip, order: Order, lazy: set[Value]) -> None:
+    made = {r for op in strip.members for r in op.results}
+    found: dict[Value, dict[Value, set[Any]]] = {}
+    for op in strip.members:
+        for operand in op.positional:
+            if operand in made or not is_array(operand):
+                continue
+            same = operand.type.shape == op.results[0].type.shape
+            for root, ways in accesses(operand, order, lazy, found).items():
+                if not same or ways != {()}:
+                    order.uses[root].add(Use(strip.end + 0.5, order.loops[op.results[0]]))
