@@ -20,7 +20,7 @@ import numpy as np
 
 from ...ir import typed
 from ...ir.dynamic import Block, Function, Operation, Value
-from ...ir.typed import STACK, ArrayType
+from ...ir.typed import STACK, ArrayType, Dim
 from .fusion import accesses, is_array, is_elementwise, is_view
 from .liveness import Order, Use
 
@@ -129,11 +129,12 @@ def _gathered(operations: Sequence[Operation], runs: list[Run]) -> list[Operatio
         put_off: set[Value] = set()
         while waiting and len(after) < _MOST_DEFERRED and _is_movable(waiting[-1]):
             op = waiting.pop()
-            if any(v in put_off for v in op.positional):
+            needed = _needed(op)
+            if not put_off.isdisjoint(needed):
                 pass
-            elif run.admits(op):
+            elif run.totals.isdisjoint(needed) and run.admits(op):
                 continue
-            elif not any(v in run.whole or v in run.rows or v in run.totals for v in op.positional):
+            elif all(made.isdisjoint(needed) for made in (run.whole, run.rows, run.totals)):
                 before.append(op)
                 continue
             after.append(op)
@@ -142,6 +143,12 @@ def _gathered(operations: Sequence[Operation], runs: list[Run]) -> list[Operatio
         found += [*before, *run.members]
         waiting += reversed(after)
     return found
+
+
+def _needed(op: Operation) -> set[Value]:
+    """Return the values that an operation needs: operands, and the lengths of its results."""
+    lengths = [n.value for r in op.results for n in r.type.shape if isinstance(n, Dim)]
+    return {v for v in (*op.positional, *lengths) if not v.is_constant}
 
 
 def _is_movable(op: Operation) -> bool:
