@@ -54,8 +54,9 @@ class FunctionCode:
     """A function while it is written; ``values`` maps a value to an element, an ``Array`` or a stack's registers."""
 
     def __init__(self, function: Function, program: ProgramText, is_entry: bool = True) -> None:
-        function, runs = gathered(scheduled(function))
-        self.function = function
+        function = self.function = scheduled(function)
+        self.proofs = analyse(function) if program.bounds_check else Proofs()
+        runs = gathered(function, self.proofs if program.bounds_check else None)
         self.program, self.is_entry = program, is_entry
         self.code = Code(program.module)
         self.order = order(function)
@@ -65,7 +66,6 @@ class FunctionCode:
         self.strip: Any = None  # the ``InStrip`` of the strip whose operations are being written
         no_memory = self.lazy.union(*(strip.inside for strip in chosen))
         self.placement = place(function, self.order, no_memory, [(strip.start, strip.end) for strip in chosen])
-        self.proofs = analyse(function) if program.bounds_check else Proofs()
         self.decisive = decisive(function)
         self.values: dict[Value, Any] = {}
         self.pointers: dict[Buffer, str] = {}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from ...ir import typed
 from ...ir.dynamic import Block, Function, Operation, Value
 from ...ir.typed import STACK, ArrayType, Dim
+from ...passes.index_proofs import Proofs
 from .fusion import accesses, is_array, is_elementwise, is_view
 from .liveness import Order, Use
 
@@ -104,18 +105,25 @@ def _first(op: Operation) -> Run | None:
     return run if run.admits(op) else None
 
 
-def gathered(function: Function) -> tuple[Function, list[Run]]:
-    """Return the function with the operations of each run side by side, and the runs; ``function`` is not changed."""
+def gathered(function: Function, proofs: Proofs | None) -> list[Run]:
+    """Bring the operations of each run side by side, in the blocks of ``function``; return the runs.
+
+    Operations that may end the program stay where they are: parts of arrays too, but for those that ``proofs`` shows to
+    be within their array, or all without ``proofs``.
+    """
     runs: list[Run] = []
 
-    def inside(block: Block) -> Block:
-        operations = [replace(op, blocks=list(map(inside, op.blocks))) if op.blocks else op for op in block.operations]
-        return Block(block.parameters, _gathered(operations, runs), block.results)
+    def inside(block: Block) -> None:
+        for op in block.operations:
+            for inner in op.blocks:
+                inside(inner)
+        block.operations = _gathered(block.operations, runs, proofs)
 
-    return Function(function.name, function.parameters, inside(function.block), function.filename), runs
+    inside(function.block)
+    return runs
 
 
-def _gathered(operations: Sequence[Operation], runs: list[Run]) -> list[Operation]:
+def _gathered(operations: Sequence[Operation], runs: list[Run], proofs: Proofs | None) -> list[Operation]:
     found: list[Operation] = []
     waiting = list(reversed(operations))
     while waiting:
@@ -127,7 +135,7 @@ def _gathered(operations: Sequence[Operation], runs: list[Run]) -> list[Operatio
         before: list[Operation] = []  # those that need nothing of the run
         after: list[Operation] = []  # those that need something of it, but cannot be members
         put_off: set[Value] = set()
-        while waiting and len(after) < _MOST_DEFERRED and _is_movable(waiting[-1]):
+        while waiting and len(after) < _MOST_DEFERRED and _is_movable(waiting[-1], proofs):
             op = waiting.pop()
             needed = _needed(op)
             if not put_off.isdisjoint(needed):
@@ -147,14 +155,18 @@ def _gathered(operations: Sequence[Operation], runs: list[Run]) -> list[Operatio
 
 def _needed(op: Operation) -> set[Value]:
     """Return the values that an operation needs: operands, and the lengths of its results."""
-    lengths = [n.value for r in op.results for n in r.type.shape if isinstance(n, Dim)]
+    lengths = [n.value for r in op.results if r.type is not STACK for n in r.type.shape if isinstance(n, Dim)]
     return {v for v in (*op.positional, *lengths) if not v.is_constant}
 
 
-def _is_movable(op: Operation) -> bool:
-    """Return whether an operation has no effect and costs little memory, so that its place does not matter."""
+def _is_movable(op: Operation, proofs: Proofs | None) -> bool:
+    """Return whether the place of an operation does not matter: it costs little memory and does not end the program."""
     if op.kind != "call" or op.may_raise or isinstance(op.callee, Function):
         return False
+    if op.callee in (typed.getitem, typed.setitem, typed.add_at):
+        return proofs is None or op in proofs.in_range
+    if op.callee in (typed.stack_push, typed.stack_pop):
+        return True
     if any(v.type is STACK for v in (*op.operands, *op.results)):
         return False
     return is_elementwise(op) or is_view(op) or op.callee in FOLDS or op.callee is typed.reshape
