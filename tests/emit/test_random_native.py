@@ -175,12 +175,21 @@ class RandomMatrices(RandomProgram):
 
     def function(self, statements: int) -> Function:
         b = self.b
-        parameters = [Value("x", self.array), Value("y", self.array), Value("c", self.column), Value("k", ArrayType(I8))]
+        parameters = [
+            Value("x", self.array),
+            Value("y", self.array),
+            Value("c", self.column),
+            Value("k", ArrayType(I8)),
+        ]
         with b.block() as block:
             numbers = [b.getitem(parameters[0], [b.constant(1, I8)] * 2, ("i", "i"), [])]
             self.columns = [parameters[2]]
             arrays, numbers = self.statements(parameters[:2], numbers, [parameters[3]], statements)
-            block.results = [*self.choose.sample(arrays, min(3, len(arrays))), numbers[-1], self.choose.choice(self.columns)]
+            block.results = [
+                *self.choose.sample(arrays, min(3, len(arrays))),
+                numbers[-1],
+                self.choose.choice(self.columns),
+            ]
         return verify(Function("random", parameters, block))
 
     def statements(self, arrays, numbers, indices, count):
@@ -208,7 +217,9 @@ class RandomMatrices(RandomProgram):
         if kind == 8:
             return b.broadcast_to(self.mean(pick(self.columns), pick(self.columns)), (self.m, self.n))
         if kind == 9:
-            return b.getitem(x, [b.constant(k - 1, I8) for k in (self.m, self.n)], (("s", -1), ("s", -1)), [self.m, self.n])
+            return b.getitem(
+                x, [b.constant(k - 1, I8) for k in (self.m, self.n)], (("s", -1), ("s", -1)), [self.m, self.n]
+            )
         if kind == 10:
             return b.where(b.ufunc(np.less, x, pick(numbers)), x, pick(arrays))
         return b.full((self.m, self.n), pick(numbers))
@@ -219,8 +230,21 @@ class RandomMatrices(RandomProgram):
     def part(self, x, indices):
         return self.b.getitem(x, [self.index(indices)], ("i", ":"), [self.n])
 
+    def window(self):
+        """Where a part begins that has a row and two columns less."""
+        return [self.b.constant(self.choose.randrange(k), I8) for k in (2, 3)]
+
     def update(self, arrays, numbers, indices):
         b, x = self.b, self.choose.choice(arrays)
+        if self.choose.random() < 0.7:
+            spec, shape = (("s", 1), ("s", 1)), [self.m - 1, self.n - 2]
+            v = self.mean(*(b.getitem(self.choose.choice(arrays), self.window(), spec, shape) for _ in range(2)))
+            v, y = b.ufunc(np.multiply, b.ufunc(np.sin, v), v), x
+            for _ in range(self.choose.randrange(1, 4)):
+                callee = self.choose.choice([typed.setitem, typed.add_at, typed.add_at])
+                w = b.ufunc(np.multiply, v, b.constant(0.1)) if self.choose.random() < 0.5 else v
+                y = b.call(callee, [y, *self.window(), w], [x.type], spec=spec)[0]
+            return arrays.index(x), y
         v = self.mean(self.part(self.choose.choice(arrays), indices), self.part(x, indices))
         return arrays.index(x), b.call(typed.setitem, [x, self.index(indices), v], [x.type], spec=("i", ":"))[0]
 

@@ -22,7 +22,7 @@ from ...ir.typed import STACK, ArrayType, Dim
 from ...passes.index_proofs import Proofs, analyse
 from .arrays import Array, Memory
 from .assembly import MARKS, Code
-from .buffers import SMALL, Buffer, place
+from .buffers import SMALL, Buffer, Placement, place
 from .constants import constant_array
 from .elements import Element, element, in_memory, is_complex, literal, load, register, registers, store
 from .fusion import fused, is_array
@@ -30,7 +30,7 @@ from .liveness import order
 from .program_text import ProgramText
 from .rounding import decisive
 from .schedule import scheduled
-from .strips import gathered, strips
+from .strips import Strip, fits, gathered, strips
 
 LEAST_KEPT, MOST_KEPT = 64 * 2**10, 32 * 2**20  # bytes
 
@@ -61,17 +61,25 @@ class FunctionCode:
         self.code = Code(program.module)
         self.order = order(function)
         self.lazy = fused(function, self.order)
-        chosen = strips(runs, self.order, self.lazy)
-        self.strips = {strip.members[0]: strip for strip in chosen}
+        self.strips: dict[Operation, Strip] = {}
+        self.placement = self.placed(strips(runs, self.order, self.lazy))
         self.strip: Any = None  # the ``InStrip`` of the strip whose operations are being written
-        no_memory = self.lazy.union(*(strip.inside for strip in chosen))
-        self.placement = place(function, self.order, no_memory, [(strip.start, strip.end) for strip in chosen])
         self.decisive = decisive(function)
         self.values: dict[Value, Any] = {}
         self.pointers: dict[Buffer, str] = {}
         self.has_room: set[Operation] = set()  # pushes that need no check, since their loop has reserved room
         self.has_failure = False
         self.op: Operation | None = None
+
+    def placed(self, chosen: list[Strip]) -> Placement:
+        """Return the memory of all arrays, when the operations of ``chosen`` run by strips, as far as they can."""
+        no_memory = self.lazy.union(*(strip.inside for strip in chosen))
+        found = place(self.function, self.order, no_memory, [(strip.start, strip.end) for strip in chosen])
+        fitting = [strip for strip in chosen if fits(strip, found)]
+        if len(fitting) < len(chosen):
+            return self.placed(fitting)
+        self.strips = {strip.members[0]: strip for strip in chosen}
+        return found
 
     # Values
 

@@ -7,17 +7,18 @@ with one element for each row stands for the element of this row, in registers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...ir import typed
-from ...ir.dynamic import Value
+from ...ir.dynamic import Operation, Value
 from ...ir.typed import ArrayType
 from .arrays import Array, Lazy, Memory, broadcast_indices
-from .elements import Element, address, element, in_memory, is_complex, load, register_kinds, registers
+from .elements import Element, address, element, in_memory, is_complex, register_kinds, registers
+from .elementwise import index_part
 from .function import PARTS, FunctionCode
 from .fusion import is_array
 from .reductions import nothing, reduced
-from .strips import FOLDS, Strip
+from .strips import FOLDS, UPDATES, Strip, read
+from .updates import added, base_of_update
 
 
 def run_by_strips(f: FunctionCode, strip: Strip) -> None:
@@ -72,14 +73,19 @@ class InStrip:
         self.f, self.shape, self.members, self.of_rows = f, strip.shape, strip.members, strip.of_rows
         self.is_flat = strip.is_flat
         made = {r for op in strip.members for r in op.results}
-        self.around = {v: f.array(v) for op in strip.members for v in op.positional if is_array(v) and v not in made}
+        self.around = {v: f.array(v) for op in strip.members for v in read(op) if v not in made}
         """The arrays from before the strip."""
         self.whole: dict[Value, Memory] = {}
         """The memory of arrays that are used after the strip."""
         self.buffers: dict[Value, str] = {}
         self.totals: dict[Value, list[str]] = {}
         """For each number that is folded from all elements, the memory of its registers."""
+        self.windows: dict[Value, Memory] = {}
+        """The part of an array's memory that a member writes to."""
         for op in strip.members:
+            if op.callee in UPDATES:
+                self.open(op, op.positional[0] in strip.updated)
+                continue
             for r in op.results:
                 if not is_array(r):
                     kinds = register_kinds(r.type.dtype)
@@ -95,6 +101,13 @@ class InStrip:
         self.base = self.count = "0"
         self.arrays: dict[Value, Array] = {}
 
+    def open(self, op: Operation, is_filled: bool) -> None:
+        """Prepare the array that an operation writes to."""
+        f, result = self.f, op.results[0]
+        memory = base_of_update(f, op) if not is_filled else f.memory(result)
+        self.whole[result] = memory
+        self.windows[result] = index_part(f, op).of_memory(f.code, memory, f.lengths(op.positional[-1].type))
+
     def write(self, row: list[str], base: str, count: str) -> None:
         """Emit the operations for ``count`` elements from ``base`` on of a row, or of the arrays in C order."""
         f = self.f
@@ -105,6 +118,8 @@ class InStrip:
             f.op = op
             if op.callee in FOLDS:
                 self.fold(op)
+            elif op.callee in UPDATES:
+                self.update(op)
             elif op.callee is typed.reshape:
                 self.define(op.results[0], self.arrays[op.positional[0]])
             else:
@@ -165,7 +180,18 @@ class InStrip:
             get = lambda i: array.load(code, broadcast_indices(array, [*row, code.add(base, i)]))  # noqa: E731
         return Lazy(value.type.dtype, [self.count], lambda at: get(at[0]), get)
 
-    def fold(self, op: Any) -> None:
+    def update(self, op: Operation) -> None:
+        """Emit a write to the strip's part of an array."""
+        code, window, source = self.f.code, self.windows[op.results[0]], self.arrays[op.positional[-1]]
+
+        def one(at: list[str]) -> None:
+            place = [*self.row, code.add(self.base, at[0])]
+            x = source.load_flat(code, at[0])
+            window.store(code, place, added(code, window, place, x) if op.callee is typed.add_at else x)
+
+        code.nest([self.count], one)
+
+    def fold(self, op: Operation) -> None:
         """Emit a reduction of a row, or of the part of all elements in the strip."""
         f, (result,) = self.f, op.results
         array = self.arrays[op.positional[0]]
