@@ -63,6 +63,7 @@ class FunctionCode:
         self.lazy = fused(function, self.order)
         self.strips: dict[Operation, Strip] = {}
         self.placement = self.placed(strips(runs, self.order, self.lazy))
+        self.strip_buffers: dict[tuple[str, int], list[str]] = {}  # by kind and number of elements
         self.strip: Any = None  # the ``InStrip`` of the strip whose operations are being written
         self.decisive = decisive(function)
         self.values: dict[Value, Any] = {}

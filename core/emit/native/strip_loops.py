@@ -93,13 +93,22 @@ class InStrip:
                     for place, kind, x in zip(self.totals[r], kinds, nothing(op)):
                         f.code.do(f"store {kind} {x}, ptr {place}")
                 elif r in strip.inside and r not in strip.of_rows:
-                    count = strip.size * (2 if is_complex(r.type.dtype) else 1)
-                    self.buffers[r] = f.code.slot(in_memory(r.type.dtype), count)
+                    self.buffers[r] = self.buffer(r, strip.size)
                 elif r not in f.lazy and r not in strip.inside:
                     self.whole[r] = f.memory(r)
         self.row: list[str] = []
         self.base = self.count = "0"
         self.arrays: dict[Value, Array] = {}
+
+    def buffer(self, value: Value, size: int) -> str:
+        """Return memory for an array in the strip; the strips of a function take turns on it."""
+        count = 1 << (size * (2 if is_complex(value.type.dtype) else 1) - 1).bit_length()
+        kind = in_memory(value.type.dtype)
+        pool = self.f.strip_buffers.setdefault((kind, count), [])
+        taken = {*self.buffers.values()}
+        if all(name in taken for name in pool):
+            pool.append(self.f.code.slot(kind, count))
+        return next(name for name in pool if name not in taken)
 
     def open(self, op: Operation, is_filled: bool) -> None:
         """Prepare the array that an operation writes to."""

@@ -185,7 +185,7 @@ def _gathered(
             put_off.update(op.results)
         run.members += run.updates
         runs.append(run)
-        found += [*before, *run.members]
+        found += [*_gathered(before, runs, users, proofs), *run.members]
         waiting += reversed(after)
     return found
 
@@ -297,7 +297,7 @@ def _is_flat(value: Value, shape: tuple[Any, ...], order: Order, lazy: set[Value
 
 def _keep_until_the_end(strip: Strip, order: Order, lazy: set[Value]) -> None:
     made = {r for op in strip.members for r in op.results}
-    written = _written(strip)
+    written = _written(strip, order)
     found: dict[Value, dict[Value, set[Any]]] = {}
     for op in strip.members:
         for operand in read(op):
@@ -305,21 +305,28 @@ def _keep_until_the_end(strip: Strip, order: Order, lazy: set[Value]) -> None:
                 continue
             same = operand.type.shape == op.results[0].type.shape or op.callee in UPDATES
             for root, ways in accesses(operand, order, lazy, found).items():
-                here = ways if same else {None}
-                if here != {()} and here != written.get(root):
+                base, parts = written.get(_source(root, order), (root, {()}))
+                if not same or root is not base or ways != parts:
                     order.uses[root].add(Use(strip.end + 0.5, order.loops[op.results[0]]))
 
 
-def _written(strip: Strip) -> dict[Value, set[Any]]:
-    """Return the parts that members write of each array from before the strip."""
-    found: dict[Value, set[Any]] = {}
-    origin: dict[Value, Value] = {}
+def _written(strip: Strip, order: Order) -> dict[Value, tuple[Value, set[Any]]]:
+    """Return the arrays from before the strip that members write to, by their sources, and the parts that they write."""
+    found: dict[Value, tuple[Value, set[Any]]] = {}
+    first: dict[Value, Value] = {}
     for op in strip.members:
         if op.callee in UPDATES:
-            base = op.positional[0]
-            first = origin[op.results[0]] = origin.get(base, base)
-            found.setdefault(first, set()).add(part(op))
+            base = first[op.results[0]] = first.get(op.positional[0], op.positional[0])
+            is_whole = all(e == ":" for e in op.named["spec"].constant)
+            found.setdefault(_source(base, order), (base, set()))[1].add(() if is_whole else part(op))
     return found
+
+
+def _source(value: Value, order: Order) -> Value:
+    """Return the array of which a value is another shape: they have one memory."""
+    while value in order.maker and order.maker[value].callee is typed.reshape:
+        value = order.maker[value].positional[0]
+    return value
 
 
 def fits(strip: Strip, placement: Placement) -> bool:
