@@ -58,6 +58,12 @@ def signm_pullback(dy: Any, y: Any, A: Any) -> Any:
 
 def fractional_matrix_power_pullback(dy: Any, y: Any, A: Any, t: Any) -> tuple[Any, Any]:
     A = np.asarray(A)
+    s = np.linalg.svd(A, compute_uv=False)
+    # SciPy's algorithm for singular matrices takes no repeated eigenvalues, and those of the block are.
+    if np.any((s <= s.shape[-1] * np.spacing(np.max(s, initial=0.0))) & (t != np.floor(t))):
+        raise NoDerivative(
+            "scipy.linalg.fractional_matrix_power has no derivative at a singular matrix for an exponent that is not an integer"
+        )
     da = frechet_adjoint(lambda a: scipy.linalg.fractional_matrix_power(a, t), A, dy)
     return da, np.sum(np.conj(scipy.linalg.logm(A) @ y) * dy)
 
