@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from interpreted import interpreted
 from rule_cases import FILES, POINTS, Case, hash_of, sample, variations
+from rule_directions import Directions
 from rule_paths import all_of, is_structured, program_of, recorded
-from rule_tester import OF_ANY_ORDER, cotangent, has_refused_forms, is_refused
+from rule_tester import OF_ANY_ORDER, cotangent, has_refused_forms, is_refused, without_integers
 
 import morula as mo
 from morula.core.errors import BadInput, NoDerivative
@@ -72,6 +73,7 @@ class Paths:
         self.program = program_of(case.function, case.args, case.kwargs, case.active)
         self.run = all_of(self.program)
         self.interpreted = interpreted(self.run)
+        self.directions = Directions(case.function, self.program)
         self.has_run = False
 
     def differences(self, case: Case) -> list[str]:
@@ -84,7 +86,7 @@ class Paths:
         if not numeric_leaves(y):
             return []
         random = np.random.default_rng(7)
-        given = cotangent(y, random), cotangent(point, random), *point
+        given = cotangent(y, random), tuple(map(without_integers, point, cotangent(point, random))), *point
         try:
             with recorded(self.program):
                 expected = self.run(*given)
@@ -102,7 +104,7 @@ class Paths:
             if _finite(expected):
                 found.append(f"compiled: {type(error).__name__}: {error}")
         self.has_run = True
-        return found
+        return found + self.directions.differences(given, expected)
 
 
 def compared(expected: Any, found: Any) -> list[str]:
@@ -174,7 +176,7 @@ def check(cases: list[Case]) -> None:
             if name == "complex" and case.function.__name__ not in OF_FREE_PHASE:
                 found += [(name, d) for d in _against_differences(varied)]
         unwritten = UNWRITTEN.get(case.function.__name__, ())
-        what = f"{case.name}{case.args}{case.kwargs or ''}"
+        what = " ".join(f"{case.name}{case.args}{case.kwargs or ''}".split())
         failures += [f"{what}: {name}: {text}" for name, text in found if name not in unwritten]
     assert not failures, f"{len(failures)} differences:\n" + "\n".join(failures)
 
