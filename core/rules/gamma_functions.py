@@ -22,13 +22,16 @@ def rgamma_partial(y: Any, x: Any) -> Any:
 
 
 def gamma_density(a: Any, x: Any) -> Any:
-    """The slope of ``gammainc(a, x)`` in ``x``."""
-    return np.exp(special.xlogy(a - 1, x) - x - special.gammaln(a))
+    """The slope of ``gammainc(a, x)`` in ``x``; the logarithm avoids overflow, but has no derivatives at 0."""
+    logarithm = special.xlogy(a - 1, x) - x - special.gammaln(a)
+    return np.where(x == 0, np.power(1.0 * x, a - 1) * np.exp(-x - special.gammaln(a)), np.exp(logarithm))
 
 
 def beta_density(a: Any, b: Any, x: Any) -> Any:
-    """The slope of ``betainc(a, b, x)`` in ``x``."""
-    return np.exp(special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b))
+    """The slope of ``betainc(a, b, x)`` in ``x``; the logarithm avoids overflow, but has no derivatives at 0 and 1."""
+    logarithm = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b)
+    product = np.power(1.0 * x, a - 1) * np.power(1.0 - x, b - 1) * np.exp(-special.betaln(a, b))
+    return np.where((x == 0) | (x == 1), product, np.exp(logarithm))
 
 
 def t_density(df: Any, t: Any) -> Any:
@@ -40,8 +43,8 @@ def f_density(dfn: Any, dfd: Any, x: Any) -> Any:
     """The density of Fisher's F distribution."""
     outside = np.isinf(x)
     x = np.where(outside, 1.0, x)
-    u = dfn * x / (dfd + dfn * x)
-    return np.where(outside, 0.0, beta_density(0.5 * dfn, 0.5 * dfd, u) * u * (1 - u) / x)
+    d = dfd + dfn * x
+    return np.where(outside, 0.0, beta_density(0.5 * dfn, 0.5 * dfd, dfn * x / d) * (dfn / d) * (dfd / d))
 
 
 def hurwitz_pullback(dy: Any, y: Any, x: Any, q: Any = None) -> Any:
