@@ -22,6 +22,8 @@ LARGE = 1e8
 """Larger derivatives are those of functions at singular points, such as logarithms of singular matrices: rounding decides what they are."""
 NO_LIMIT = {"pinv"}
 """Functions whose value at an infinite argument is no limit: the pseudoinverse of such a matrix is zero."""
+NO_SERIES_AT_ZERO = {"power", "float_power", "pow"}
+"""Functions that have no second coefficient at zero: 0 ** 0, where reverse mode has a convention for each derivative."""
 
 
 class Directions:
@@ -33,10 +35,22 @@ class Directions:
         self.compiled = {mode: interpreted(run) for mode, run in self.eager.items()}
         self.has_run: set[str] = set()
 
-    def differences(self, given: tuple[Any, ...], expected: tuple[Any, Any, Any]) -> list[str]:
+    def of_back_ends(self, given: tuple[Any, ...]) -> dict[str, Callable[..., Any]]:
+        """Return the modes that compile for the arguments, as functions of ``given``."""
+        _, *args = given
+        found = {}
+        for mode, run in self.eager.items():
+            try:
+                self.compiled[mode](*args)
+            except (BadInput, NoDerivative):
+                continue
+            found[mode] = lambda dy, v, *xs, run=run: run(v, *xs)
+        return found
+
+    def differences(self, given: tuple[Any, ...], expected: tuple[Any, ...]) -> list[str]:
         """How they differ from ``expected``, the value and derivatives of reverse mode along ``given``."""
         _, v, *point = given
-        found = []
+        found, is_power = [], self.function.__name__ in NO_SERIES_AT_ZERO
         if any(np.any(np.isinf(e)) for e in _values(point)) and self.function.__name__ in NO_LIMIT:
             return []
         may_fail = not all(np.all(np.abs(e) < LARGE) for e in _values(expected))  # NumPy's errors are for NaN, too
@@ -50,7 +64,7 @@ class Directions:
                     found.append(f"{mode}: {type(error).__name__}: {error}")
                 continue
             if eager is not REFUSED:
-                found += [f"{mode}: {text}" for text in along(expected, given, eager)]
+                found += [f"{mode}: {text}" for text in along(expected, given, eager, is_power)]
             try:
                 compiled = self.compiled[mode](v, *point)
             except (BadInput, NoDerivative) as error:
@@ -60,16 +74,16 @@ class Directions:
                 if not may_fail:
                     found.append(f"compiled {mode}: {type(error).__name__}: {error}")
             else:
-                found += [f"compiled {mode}: {text}" for text in along(expected, given, compiled)]
+                found += [f"compiled {mode}: {text}" for text in along(expected, given, compiled, is_power)]
             self.has_run.add(mode)
         return found
 
 
-def along(expected: tuple[Any, Any, Any], given: tuple[Any, ...], coefficients: Any) -> list[str]:
-    """How value, tangent and second coefficient, if there, differ from what reverse mode gave."""
-    value, gradient, second = expected
+def along(expected: tuple[Any, ...], given: tuple[Any, ...], coefficients: Any, is_power: bool = False) -> list[str]:
+    """How value, tangent and second coefficient, if there, differ from the value and derivatives of reverse mode."""
+    value, *derivatives = expected
     dy, v, *point = given
-    at_infinity = any(np.any(np.isinf(e)) for e in _values(point))
+    has_no_series = any(np.any(np.isinf(e) | is_power & (e == 0)) for e in _values(point))
     found = _same_types(value, coefficients[1:])
     y, leaves = dict(numeric_leaves(value)), dict(numeric_leaves(coefficients[0]))
     for path, e in y.items():
@@ -78,15 +92,15 @@ def along(expected: tuple[Any, Any, Any], given: tuple[Any, ...], coefficients: 
             found.append(f"the value {x!r}, not {e!r}")
     if not all(np.all(np.isfinite(e)) for e in y.values()):
         return found
-    products = [("the tangent", gradient, 1.0), ("the second coefficient", second, 0.5)]
-    for k, (what, derivative, factor) in enumerate(products[: len(coefficients) - 1], 1):
+    names = [("the tangent", 1.0), ("the second coefficient", 0.5)]
+    for k, ((what, factor), derivative, c) in enumerate(zip(names, derivatives, coefficients[1:]), 1):
         wanted, size = product(derivative, v)
-        got, scale = product(dy, coefficients[k])
+        got, scale = product(dy, c)
         if size > LARGE:
             break
         single = any(np.asarray(e).dtype in (np.float32, np.complex64) for e in (*y.values(), *_values(v)))
         rtol = 2e-3 if single else 1e-6
-        if k == 2 and at_infinity and not np.isfinite(got):
+        if k == 2 and has_no_series and not np.isfinite(got):
             break
         if (
             np.isfinite(wanted) != np.isfinite(got)
