@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ..errors import NoDerivative
 from .incomplete_functions import beta_shape_slopes, f_shape_slopes, gamma_shape_slope, t_shape_slope, zeta_slope
 from .table import elementwise, vjp, zero
 
@@ -47,6 +48,15 @@ def f_density(dfn: Any, dfd: Any, x: Any) -> Any:
     return np.where(outside, 0.0, beta_density(0.5 * dfn, 0.5 * dfd, dfn * x / d) * (dfn / d) * (dfd / d))
 
 
+def trigamma(x: Any) -> Any:
+    if np.iscomplexobj(x):
+        raise NoDerivative(
+            "the digamma function of complex numbers, which is the derivative of gamma, loggamma and rgamma, has no derivative: SciPy "
+            "has polygamma for real arguments only"
+        )
+    return special.polygamma(1, x)
+
+
 def hurwitz_pullback(dy: Any, y: Any, x: Any, q: Any = None) -> Any:
     """The pullback of the Hurwitz zeta function in ``q``."""
     return dy * -x * special.zeta(x + 1, q)
@@ -55,7 +65,7 @@ def hurwitz_pullback(dy: Any, y: Any, x: Any, q: Any = None) -> Any:
 elementwise(special.gamma, lambda y, x: y * special.digamma(x))
 elementwise((special.gammaln, special.loggamma), lambda y, x: special.digamma(x))
 elementwise(special.rgamma, rgamma_partial, finite=True)
-elementwise(special.digamma, lambda y, x: special.polygamma(1, x))
+elementwise(special.digamma, lambda y, x: trigamma(x))
 vjp(special.polygamma, None, lambda dy, y, n, x: dy * special.polygamma(n + 1, x))
 vjp(
     special.multigammaln,  # pyright: ignore[reportAttributeAccessIssue]
