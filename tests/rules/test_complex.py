@@ -6,6 +6,7 @@ Riemann where the function is holomorphic.
 
 from __future__ import annotations
 
+import cmath
 import importlib.util
 import re
 from pathlib import Path
@@ -29,6 +30,7 @@ from complex_cases import (
     names,
     untested,
 )
+from path_tester import PATHS, run_on
 from rule_paths import program_of
 
 import morula as mo
@@ -141,3 +143,43 @@ def test_the_page_is_up_to_date():
     )
     tried = [(calls, columns[m][name]) for m in MODULES for name, kind, _, calls in docs.rows(m) if kind]
     assert all(docs.compiled(calls) == text for calls, text in tried[::12])
+
+
+ON_REAL_CUTS = [complex(2.0, 0.0), complex(2.0, -0.0), complex(-2.0, 0.0), complex(-2.0, -0.0)]
+ON_IMAGINARY_CUTS = [complex(z.imag, z.real) for z in ON_REAL_CUTS]
+CUTS = [
+    *[(f, z, 1.0) for f in (np.arcsin, np.arccos, np.arccosh, np.arctanh, np.log, np.sqrt) for z in ON_REAL_CUTS],
+    *[
+        (f, z, 1.0)
+        for f in (cmath.asin, cmath.acos, cmath.acosh, cmath.atanh, cmath.log, cmath.sqrt)
+        for z in ON_REAL_CUTS
+    ],
+    *[(f, z, 1j) for f in (np.arcsinh, np.arctan, cmath.asinh, cmath.atan) for z in ON_IMAGINARY_CUTS],
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_both_sides_of_branch_cuts(path):
+    """The sign of a zero says which side a number is on; differences are taken along the cut."""
+
+    def tangents(zs):
+        return [(f(z), *mo.jvp(f, (z,), (unit,))) for (f, _, unit), z in zip(CUTS, zs)]
+
+    wrong = []
+    for (f, z, unit), (plain, y, dy) in zip(CUTS, run_on(path)(tangents)([z for _, z, _ in CUTS])):
+        e, h = f(z), 1e-6
+        at = (lambda t: complex(z.real + t, z.imag)) if unit == 1 else (lambda t: complex(z.real, z.imag + t))
+        expected = (f(at(h)) - f(at(-h))) / (2 * h)
+        if path == "xla" and not np.isclose(plain, e):
+            continue  # XLA's functions ignore the sign of a zero
+        if not np.allclose([plain, y, dy], [e, e, expected], rtol=1e-6):
+            wrong.append(f"{f.__name__}({z}) = {plain}, {y}, not {e}; the tangent {dy}, not {expected}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_real_argument_beyond_the_branch_point(path):
+    for f, x in ((cmath.acos, 2.0), (cmath.asin, -2.0), (cmath.acosh, 0.5), (cmath.acosh, -2.0)):
+        expected = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
+        _, dy = run_on(path)(lambda x, f=f: mo.jvp(f, (x,), (1.0,)))(x)
+        np.testing.assert_allclose(dy, expected, rtol=1e-6, atol=1e-9)
