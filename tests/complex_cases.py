@@ -16,7 +16,7 @@ import numpy as np
 from rule_cases import FILES, Case, cases_of
 
 from morula.core.rules import find_rule
-from morula.core.testing.differences import numeric_leaves, rebuild_numbers
+from morula.core.testing.differences import numeric_leaves, rebuild_numbers, ridders
 
 MODULES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.linalg", "scipy.special", "scipy.fft")
 MOST = 3
@@ -124,21 +124,34 @@ def direction(x: Any, unit: complex = 1.0) -> Any:
     return rebuild_numbers(x, draw)
 
 
-def derivative(case: Case, i: int, unit: complex) -> list[np.ndarray]:
-    """The derivatives of the inexact results along ``direction(args[i], unit)``, by extrapolated central differences."""
+def derivative(case: Case, i: int, unit: complex) -> complex:
+    """The product of ``weights`` with the derivatives of the results along ``direction(args[i], unit)``, by differences."""
     along = dict(numeric_leaves(direction(case.args[i], unit)))
 
-    def at(t: float) -> list[np.ndarray]:
+    def at(t: float) -> complex:
         x = rebuild_numbers(
             case.args[i],
-            lambda path, e: e + e.dtype.type(t) * along[path] if hasattr(e, "dtype") else e + type(e)(t) * along[path],
+            lambda path, e: e + (e.dtype.type(t) if hasattr(e, "dtype") else type(e)(t)) * along[path],
         )
-        return inexact(case.function(*case.args[:i], x, *case.args[i + 1 :], **case.kwargs))
+        with np.errstate(all="ignore"):
+            return weighted(inexact(case.function(*case.args[:i], x, *case.args[i + 1 :], **case.kwargs)))
 
-    h = 1e-2 if is_single(case) else 1e-3
-    with np.errstate(all="ignore"):
-        wide, narrow = ([(a - b) / (2 * step) for a, b in zip(at(step), at(-step), strict=True)] for step in (h, h / 2))
-    return [(4 * n - w) / 3 for n, w in zip(narrow, wide)]
+    resolution = 2.0**-22 if is_single(case) else 2.0**-52
+    real, imaginary = (
+        ridders(lambda t: float(part(at(t))), 0.02, resolution=resolution)[0] for part in (np.real, np.imag)
+    )
+    return complex(real, imaginary)
+
+
+def weights(results: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Cotangents of results."""
+    random = np.random.default_rng(5)
+    drawn = [random.uniform(0.5, 1.5, np.shape(e)) + 1j * random.uniform(-1.5, -0.5, np.shape(e)) for e in results]
+    return [w if np.iscomplexobj(e) else w.real for w, e in zip(drawn, results)]
+
+
+def weighted(results: Sequence[np.ndarray]) -> complex:
+    return sum((complex(np.sum(np.conj(w) * e)) for w, e in zip(weights(results), results)), 0j)
 
 
 def is_single(case: Case) -> bool:
@@ -147,18 +160,17 @@ def is_single(case: Case) -> bool:
 
 def kind_of(case: Case, i: int) -> str:
     """What kind of function the call is of the complex argument ``i``."""
+    with np.errstate(all="ignore"):
+        if not any(map(np.iscomplexobj, inexact(case.function(*case.args, **case.kwargs)))):
+            return "real-valued"
     along, across = derivative(case, i, 1.0), derivative(case, i, 1j)
-    if all(d.dtype.kind == "f" for d in along):
-        return "real-valued"
-    size = max([0.0, *(float(np.max(np.abs(d), initial=0.0)) for d in [*along, *across])])
-
-    if size < 1e-9:
+    rtol = 1e-2 if is_single(case) else 1e-5
+    if abs(along) + abs(across) < 1e-9:
         return CONSTANT
-
-    def same(factor: complex) -> bool:
-        return all(np.allclose(b, factor * a, rtol=1e-5, atol=1e-5 * size) for a, b in zip(along, across))
-
-    return "holomorphic" if same(1j) else "anti-holomorphic" if same(-1j) else "mixed"
+    for kind, factor in {"holomorphic": 1j, "anti-holomorphic": -1j}.items():
+        if np.isclose(across, factor * along, rtol=rtol, atol=rtol * abs(along)):
+            return kind
+    return "mixed"
 
 
 def kinds(calls: Sequence[Case]) -> dict[int, str]:

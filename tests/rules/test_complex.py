@@ -29,11 +29,14 @@ from complex_cases import (
     leaves,
     names,
     untested,
+    weighted,
+    weights,
 )
 from path_tester import PATHS, run_on
 from rule_paths import program_of
 
 import morula as mo
+from morula.core.testing.differences import rebuild_numbers, ridders
 from morula.testing import check_gradients
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -54,30 +57,30 @@ def _of_module(module):
             yield from ((whole, case, i) for case in few(calls_of(function)) for i in complex_arguments(case))
 
 
-def _product(a, b):
-    return sum(float(np.sum(np.real(np.conj(x) * y))) for x, y in zip(a, b, strict=True))
-
-
 @pytest.mark.parametrize("module", MODULES)
 def test_derivatives_along_a_direction_and_along_i_times_it(module):
-    """The tangents, and the products of the gradient with the directions, are the derivatives that differences give."""
+    """The tangents, and the product of the gradient with the directions, are the derivatives that differences give."""
     wrong = []
     for name, case, i in _of_module(module):
         program, x = program_of(case.function, case.args, case.kwargs, (i,)), case.args[i]
         y, back = mo.pullback(program, x)
-        dy = rule_tester.cotangent(y, np.random.default_rng(5))
-        (g,) = back(dy)
+        drawn = iter(weights(inexact(y)))
+        (g,) = back(rebuild_numbers(y, lambda _, e: _cotangent(e, drawn), other=lambda _: None))
         for unit in (1, 1j):
             v, expected = direction(x, unit), derivative(case, i, unit)
-            size = max([1.0, *(float(np.max(np.abs(e), initial=0.0)) for e in expected)])
-            close = {"rtol": 2e-3, "atol": 2e-3 * size} if is_single(case) else {"rtol": 1e-6, "atol": 1e-6 * size}
-            tangent = inexact(y, mo.jvp(program, (x,), (v,))[1])
-            weights = inexact(y, dy)
-            fits = [np.allclose(t, e, **close) for t, e in zip(tangent, expected, strict=True)]
-            product = _product(leaves(g), leaves(v))
-            if not all(fits) or not np.allclose(product, _product(weights, expected), **close):
-                wrong.append((name, i, unit, tangent, expected, product))
-    assert not wrong
+            tangent = weighted(inexact(y, mo.jvp(program, (x,), (v,))[1]))
+            product = sum(float(np.sum(np.real(np.conj(a) * b))) for a, b in zip(leaves(g), leaves(v), strict=True))
+            rtol = 1e-2 if is_single(case) else 1e-6
+            close = {"rtol": rtol, "atol": rtol * max(1.0, abs(expected))}
+            if not np.isclose(tangent, expected, **close) or not np.isclose(product, expected.real, **close):
+                wrong.append(f"{name}, argument {i} along {unit}: {tangent}, {product}, not {expected}")
+    assert not wrong, "\n".join(wrong)
+
+
+def _cotangent(e, drawn):
+    if np.asarray(e).dtype.kind not in "fc":
+        return None
+    return next(drawn).astype(e.dtype) if isinstance(e, np.ndarray) else type(e)(next(drawn))
 
 
 def test_a_complex_argument_of_a_function_with_a_real_rule_is_refused():
@@ -145,6 +148,11 @@ def test_the_page_is_up_to_date():
     assert all(docs.compiled(calls) == text for calls, text in tried[::12])
 
 
+def slope_of(f):
+    """The derivative at 0 of a complex function of a real number."""
+    return complex(*(ridders(lambda t: float(part(f(t))), 0.02)[0] for part in (np.real, np.imag)))
+
+
 ON_REAL_CUTS = [complex(2.0, 0.0), complex(2.0, -0.0), complex(-2.0, 0.0), complex(-2.0, -0.0)]
 ON_IMAGINARY_CUTS = [complex(z.imag, z.real) for z in ON_REAL_CUTS]
 CUTS = [
@@ -167,9 +175,9 @@ def test_both_sides_of_branch_cuts(path):
 
     wrong = []
     for (f, z, unit), (plain, y, dy) in zip(CUTS, run_on(path)(tangents)([z for _, z, _ in CUTS])):
-        e, h = f(z), 1e-6
+        e = f(z)
         at = (lambda t: complex(z.real + t, z.imag)) if unit == 1 else (lambda t: complex(z.real, z.imag + t))
-        expected = (f(at(h)) - f(at(-h))) / (2 * h)
+        expected = slope_of(lambda t, f=f, at=at: f(at(t)))
         if path == "xla" and not np.isclose(plain, e):
             continue  # XLA's functions ignore the sign of a zero
         if not np.allclose([plain, y, dy], [e, e, expected], rtol=1e-6):
@@ -180,6 +188,6 @@ def test_both_sides_of_branch_cuts(path):
 @pytest.mark.parametrize("path", PATHS)
 def test_a_real_argument_beyond_the_branch_point(path):
     for f, x in ((cmath.acos, 2.0), (cmath.asin, -2.0), (cmath.acosh, 0.5), (cmath.acosh, -2.0)):
-        expected = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
+        expected = slope_of(lambda t, f=f, x=x: f(x + t))
         _, dy = run_on(path)(lambda x, f=f: mo.jvp(f, (x,), (1.0,)))(x)
         np.testing.assert_allclose(dy, expected, rtol=1e-6, atol=1e-9)
