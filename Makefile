@@ -11,7 +11,7 @@ BIN := .venv/bin
 help:
 	@echo "make demo             train the hybrid lynx and hare model on the Hudson Bay Company's pelts"
 	@echo "make test             run the tests and the doctests"
-	@echo "make test-random      run the tests on random programs with all programs; make test draws a third of them"
+	@echo "make test-random      run the tests on random programs with all programs; make test draws a quarter of them"
 	@echo "make test-paths       check every derivative rule on every path (eager, compiled) at generated arguments; an hour"
 	@echo "make test-references  check the hand-written and the JAX versions of the benchmarks' programs; needs a C compiler"
 	@echo "make test-thirdparty  differentiate third-party packages that know nothing of morula"
@@ -31,10 +31,10 @@ test: .venv/installed-test
 	$(BIN)/pytest -n 2 --dist loadfile --doctest-modules src/morula docs
 
 test-random: .venv/installed-test
-	JAX_DISABLE_MOST_OPTIMIZATIONS=0 MORULA_TEST_RANDOM=all $(BIN)/pytest -n 2 --dist loadfile $$(grep -rl sample_sizes --include 'test_*.py' tests)
+	JAX_DISABLE_MOST_OPTIMIZATIONS=0 XLA_FLAGS= MORULA_TEST_RANDOM=all $(BIN)/pytest -n 2 --dist loadfile $$(grep -rl sample_sizes --include 'test_*.py' tests)
 
 test-paths: .venv/installed-test
-	JAX_DISABLE_MOST_OPTIMIZATIONS=0 $(BIN)/pytest -n 2 -m paths -o faulthandler_timeout=3000 tests/rules/test_every_path.py
+	JAX_DISABLE_MOST_OPTIMIZATIONS=0 XLA_FLAGS= $(BIN)/pytest -n 2 -m paths -o faulthandler_timeout=3000 tests/rules/test_every_path.py
 
 test-references: .venv/installed-test .venv/installed-bench
 	$(BIN)/pytest -n 2 -m references tests/test_benchmarks.py

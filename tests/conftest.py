@@ -17,10 +17,19 @@ os.environ.setdefault("MORULA_CACHE", "0")
 # XLA took nearly half of the time of the tests of compiled programs, most of it to optimise code that runs once.  What is tested is
 # the program that it is given; `make test-paths` and `make test-random` run it with all of its optimisations.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+# Its older emitters of loops take half the time of those that generate MLIR.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
+
+# Tests that compile make and drop many objects, few of them in cycles.
+gc.set_threshold(50_000, 20, 20)
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+import tqdm  # noqa: E402
 from hypothesis import settings  # noqa: E402
+
+# A progress bar starts a thread, and the tests of locks would look at what it can reach.
+tqdm.tqdm.monitor_interval = 0
 
 # The same examples on every run, and no verdict that depends on how fast the machine is.
 settings.register_profile("morula", derandomize=True, deadline=None, print_blob=True)

@@ -1,4 +1,4 @@
-"""How many random programs a test draws: a third of them in ``make test``, all of them in ``make test-random``."""
+"""How many random programs a test draws: a quarter of them in ``make test``, all of them in ``make test-random``."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ EVERY = os.environ.get("MORULA_TEST_RANDOM") == "all"
 
 
 def drawn(count: int) -> int:
-    return count if EVERY else -(-count // 3)
+    return count if EVERY else -(-count // 4)

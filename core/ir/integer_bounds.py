@@ -94,12 +94,16 @@ class Bounds:
 
     def _least(self, form: Affine) -> int:
         """Return the lower bound of a form that follows from the intervals of its atoms."""
-        return form.constant + sum(k * self._numbers(atom)[0 if k > 0 else 1] for atom, k in form.terms)
+        least = form.constant
+        for atom, k in form.terms:
+            low, high = self.intervals.get(atom) or limits(atom.type)
+            least += k * (low if k > 0 else high)
+        return least
 
     def _substituted(self, form: Affine) -> Iterator[Affine]:
         """Yield forms that are at most this one, which have a bound in place of an atom."""
         for atom, k in sorted(form.terms, key=lambda t: -self.order.get(t[0], 0))[:2]:
-            rest = form - Affine(0, frozenset([(atom, k)]))
+            rest = form.without(atom, k)
             for bound in (self.low if k > 0 else self.high).get(atom, ()):
                 yield rest + bound * k
 

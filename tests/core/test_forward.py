@@ -123,7 +123,7 @@ def long_run(x, n):
 def test_memory_does_not_grow_with_the_program():
     peaks = []
     mo.jvp(long_run, (1.1, 100), (1.0, None))
-    for n in (10_000, 100_000):
+    for n in (5_000, 30_000):
         gc.collect()
         tracemalloc.start()
         _, dy = mo.jvp(long_run, (1.1, n), (1.0, None))

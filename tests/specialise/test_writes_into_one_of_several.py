@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 from path_tester import check_gradient, check_value, run_on
+from sample_sizes import drawn
 
 import morula as mo
 
@@ -359,7 +360,7 @@ def program(seed, loops):
     return "import numpy as np\n\n\ndef f(a, b, x, y, k, n):\n" + "\n".join(lines) + f"\n    return {result}\n"
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(drawn(24)))
 def test_random_programs(path, seed, tmp_path):
     file = tmp_path / f"one_of_several_{seed}.py"
     file.write_text(program(seed, loops=seed % 2))
