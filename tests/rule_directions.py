@@ -100,7 +100,7 @@ def along(expected: tuple[Any, ...], given: tuple[Any, ...], coefficients: Any, 
             break
         single = any(np.asarray(e).dtype in (np.float32, np.complex64) for e in (*y.values(), *_values(v)))
         rtol = 2e-3 if single else 1e-6
-        if k == 2 and has_no_series and not np.isfinite(got):
+        if not np.isfinite(got if k == 2 else wanted) and has_no_series:
             break
         if (
             np.isfinite(wanted) != np.isfinite(got)

@@ -104,6 +104,9 @@ def test_the_second_derivative_of_the_gamma_function_is_refused():
     for f in (scipy.special.gamma, scipy.special.loggamma, scipy.special.rgamma):
         with pytest.raises(mo.NoDerivative, match="digamma function of complex numbers.*real arguments only"):
             mo.grad(lambda z: np.abs(mo.grad(lambda z: np.real(f(z)))(z)))(1.5 + 0.3j)
+        for run in (lambda g: g, lambda g: mo.jit(g, target="native")):
+            with pytest.raises(mo.NoDerivative, match="digamma function of complex numbers"):
+                run(lambda z, f=f: mo.taylor(f, z, 2))(1.5 + 0.3j)
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (3, 2)], ids=str)

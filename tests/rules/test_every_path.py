@@ -108,6 +108,7 @@ class Paths:
 
     def _differences_of_first_order(self, given: tuple[Any, ...]) -> list[str]:
         """How forward mode differs where reverse mode has no second derivative."""
+        self.has_run = True  # compiled programs may refuse the second derivative at other arguments, too
         dy, _, *point = given
         try:
             with recorded(self.program):
