@@ -6,10 +6,10 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from sample_sizes import drawn
 
-from morula.core.emit.native import compile_function
+from morula.core.emit.native import compile_function, strips
 from morula.core.ir import typed
 from morula.core.ir.builder import Builder
 from morula.core.ir.dynamic import Function, Value, verify
@@ -21,6 +21,8 @@ F8, I8 = np.dtype(np.float64), np.dtype(np.int64)
 
 class RandomProgram:
     """Statements on some arrays of one length and some numbers; values stay of moderate size."""
+
+    axes: tuple[int, ...] = (0,)
 
     def __init__(self, choose: random.Random, n: int) -> None:
         self.choose, self.n, self.b = choose, n, Builder()
@@ -87,6 +89,9 @@ class RandomProgram:
     def part(self, x, indices):
         return self.b.getitem(x, [self.index(indices)], (("s", 1),), [2])
 
+    def number(self, x, indices):
+        return self.b.getitem(x, [self.index(indices)], ("i",), [])
+
     def statements(self, arrays, numbers, indices, count):
         b, pick = self.b, self.choose.choice
         arrays, numbers = list(arrays), list(numbers)
@@ -101,9 +106,9 @@ class RandomProgram:
                 else:
                     arrays.append(y)
             elif kind == 7:
-                numbers.append(b.ufunc(np.sin, b.reduce(np.sum, pick(arrays), (0,))))
+                numbers.append(b.ufunc(np.sin, b.reduce(np.sum, pick(arrays), self.axes)))
             elif kind == 8:
-                numbers.append(self.mean(b.getitem(pick(arrays), [self.index(indices)], ("i",), []), pick(numbers)))
+                numbers.append(self.mean(self.number(pick(arrays), indices), pick(numbers)))
             elif kind == 9 and self.depth < 3:
                 self.branch(arrays, numbers, indices)
             elif self.depth < 2:
@@ -158,13 +163,122 @@ class RandomProgram:
         numbers.append(number)
 
 
+class RandomMatrices(RandomProgram):
+    """Statements on matrices: most of them one operation after the other, on all elements, by rows, or from rows."""
+
+    axes = (0, 1)
+
+    def __init__(self, choose: random.Random, m: int, n: int) -> None:
+        super().__init__(choose, n)
+        self.m, self.array = m, ArrayType(F8, (m, n))
+        self.column = ArrayType(F8, (m, 1))
+
+    def function(self, statements: int) -> Function:
+        b = self.b
+        parameters = [
+            Value("x", self.array),
+            Value("y", self.array),
+            Value("c", self.column),
+            Value("k", ArrayType(I8)),
+        ]
+        with b.block() as block:
+            numbers = [b.getitem(parameters[0], [b.constant(1, I8)] * 2, ("i", "i"), [])]
+            self.columns = [parameters[2]]
+            arrays, numbers = self.statements(parameters[:2], numbers, [parameters[3]], statements)
+            block.results = [
+                *self.choose.sample(arrays, min(3, len(arrays))),
+                numbers[-1],
+                self.choose.choice(self.columns),
+            ]
+        return verify(Function("random", parameters, block))
+
+    def statements(self, arrays, numbers, indices, count):
+        known = list(self.columns)  # those of a block end with it
+        found = super().statements(arrays, numbers, indices, count)
+        if self.depth:
+            self.columns = known
+        return found
+
+    def expression(self, arrays, numbers):
+        b, pick = self.b, self.choose.choice
+        x = pick(arrays)
+        kind = self.choose.randrange(12)
+        if kind < 3:
+            return self.mean(x, pick(arrays))
+        if kind == 3:
+            return b.ufunc(pick([np.sin, np.exp]), b.ufunc(np.multiply, x, b.constant(0.1)))
+        if kind < 6:
+            rows = b.reduce(pick([np.sum, np.max, np.min]), x, (1,))
+            if self.choose.random() < 0.3:
+                rows = b.ufunc(np.sin, rows)
+            self.columns.append(b.ufunc(np.tanh, b.reshape(rows, (self.m, 1))))
+        if kind < 8:
+            return b.ufunc(pick([np.subtract, np.multiply]), b.ufunc(np.sin, x), pick(self.columns))
+        if kind == 8:
+            return b.broadcast_to(self.mean(pick(self.columns), pick(self.columns)), (self.m, self.n))
+        if kind == 9:
+            return b.getitem(
+                x, [b.constant(k - 1, I8) for k in (self.m, self.n)], (("s", -1), ("s", -1)), [self.m, self.n]
+            )
+        if kind == 10:
+            return b.where(b.ufunc(np.less, x, pick(numbers)), x, pick(arrays))
+        return b.full((self.m, self.n), pick(numbers))
+
+    def index(self, indices):
+        return self.b.constant(self.choose.randrange(self.m), I8)
+
+    def part(self, x, indices):
+        return self.b.getitem(x, [self.index(indices)], ("i", ":"), [self.n])
+
+    def window(self):
+        """Where a part begins that has a row and two columns less."""
+        return [self.b.constant(self.choose.randrange(k), I8) for k in (2, 3)]
+
+    def update(self, arrays, numbers, indices):
+        b, x = self.b, self.choose.choice(arrays)
+        if self.choose.random() < 0.7:
+            spec, shape = (("s", 1), ("s", 1)), [self.m - 1, self.n - 2]
+            v = self.mean(*(b.getitem(self.choose.choice(arrays), self.window(), spec, shape) for _ in range(2)))
+            v, y = b.ufunc(np.multiply, b.ufunc(np.sin, v), v), x
+            for _ in range(self.choose.randrange(1, 4)):
+                callee = self.choose.choice([typed.setitem, typed.add_at, typed.add_at])
+                w = b.ufunc(np.multiply, v, b.constant(0.1)) if self.choose.random() < 0.5 else v
+                y = b.call(callee, [y, *self.window(), w], [x.type], spec=spec)[0]
+            return arrays.index(x), y
+        v = self.mean(self.part(self.choose.choice(arrays), indices), self.part(x, indices))
+        return arrays.index(x), b.call(typed.setitem, [x, self.index(indices), v], [x.type], spec=("i", ":"))[0]
+
+    def number(self, x, indices):
+        return self.b.getitem(x, [self.index(indices)] * 2, ("i", "i"), [])
+
+
+def small_strips(monkeypatch):
+    """Let strips be short, and of small arrays."""
+    monkeypatch.setattr(strips, "LEAST", 2)
+    monkeypatch.setattr(strips, "LEAST_ROW", 2)
+    monkeypatch.setattr(strips, "SIZES", (3, 7))
+
+
 @pytest.mark.parametrize("n", [6, 80])
-@settings(max_examples=drawn(40))
+@pytest.mark.parametrize("by_strips", [False, True])
+@settings(max_examples=drawn(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(choose=st.randoms(use_true_random=False))
-def test_random_programs_run_as_in_numpy(n, choose):
-    function = RandomProgram(choose, n).function(8)
+def test_random_programs_run_as_in_numpy(monkeypatch, by_strips, n, choose):
+    if by_strips:
+        small_strips(monkeypatch)
+    check(RandomProgram(choose, n).function(8), *np.random.default_rng(0).normal(size=(2, n)))
+
+
+@settings(max_examples=drawn(120), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(choose=st.randoms(use_true_random=False), m=st.sampled_from([3, 5]), n=st.sampled_from([5, 20]))
+def test_random_programs_of_matrices(monkeypatch, choose, m, n):
+    small_strips(monkeypatch)
     rng = np.random.default_rng(0)
-    arguments = [*rng.normal(size=(2, n)), np.int64(3)]
+    check(RandomMatrices(choose, m, n).function(12), *rng.normal(size=(2, m, n)), rng.normal(size=(m, 1)))
+
+
+def check(function, *arrays):
+    arguments = [*arrays, np.int64(3)]
     kept = [np.array(a) for a in arguments]
     found = compile_function(function)(arguments)
     for a, b in zip(arguments, kept):

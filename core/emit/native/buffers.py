@@ -13,7 +13,7 @@ Buffers that are not live at the same time then share *slots*, the pieces of mem
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,8 +47,12 @@ class Placement:
     slots: list[int] = field(default_factory=list)  # sizes in bytes
 
 
-def place(function: Function, order: Order, lazy: set[Value]) -> Placement:
-    """Return the buffers of all arrays that are not lazy; those of the results are marked as outputs."""
+def place(function: Function, order: Order, lazy: set[Value], spans: Sequence[tuple[int, int]] = ()) -> Placement:
+    """Return the buffers of all arrays that are not lazy; those of the results are marked as outputs.
+
+    The operations from one to the other position of a span take turns on their arrays (``strips``), so a slot that one
+    of them uses is in use for the whole span.
+    """
     found = Placement()
     placing = _Placing(order, lazy, found)
     for value in function.parameters:
@@ -59,7 +63,7 @@ def place(function: Function, order: Order, lazy: set[Value]) -> Placement:
         buffer = found.of.get(value)
         if buffer is not None and buffer.is_own and buffer.output is None and buffer.size == size_of(value.type):
             buffer.output = k
-    _share_slots(found, order)
+    _share_slots(found, order, spans)
     return found
 
 
@@ -269,15 +273,19 @@ def _pushes(op: Operation) -> bool:
     return op.callee is typed.stack_push or isinstance(op.callee, Function) and is_used
 
 
-def _share_slots(found: Placement, order: Order) -> None:
+def _share_slots(found: Placement, order: Order, spans: Sequence[tuple[int, int]]) -> None:
     """Assign a slot to every own buffer: the smallest that is large enough and free while the buffer is live."""
-    buffers: dict[Buffer, tuple[int, int]] = {}
+    buffers: dict[Buffer, tuple[float, float]] = {}
     for value, buffer in found.of.items():
         if not buffer.is_own or buffer.output is not None or buffer.size <= SMALL:
             continue
         first, last = buffers.get(buffer, (buffer.first or order.last, buffer.last))
         buffers[buffer] = min(first, order.defined[value]), max(last, order.last_use(value))
-    free: list[tuple[int, int]] = []  # (position of the last use, slot)
+    for start, end in spans:
+        for buffer, (first, last) in buffers.items():
+            begins, ends = start <= first <= end, start <= last < end + 1
+            buffers[buffer] = start if begins else first, end if ends else last
+    free: list[tuple[float, int]] = []  # (position of the last use, slot)
     for buffer, (first, last) in sorted(buffers.items(), key=lambda item: item[1]):
         fitting = [
             (found.slots[slot], at)

@@ -135,7 +135,9 @@ def _broadcast_to(f: FunctionCode, op: Operation) -> None:
         return
     array = f.array(op.operands[0])
     at = lambda indices: array.load(f.code, broadcast_indices(array, indices))  # noqa: E731
-    f.set_array(result, Lazy(result.type.dtype, f.lengths(result.type), at))
+    only = ["0"] * len(array.lengths)
+    at_flat = (lambda i: array.load(f.code, only)) if all(n == "1" for n in array.lengths) else None
+    f.set_array(result, Lazy(result.type.dtype, f.lengths(result.type), at, at_flat))
 
 
 @emits(typed.transpose)

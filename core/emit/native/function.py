@@ -22,7 +22,7 @@ from ...ir.typed import STACK, ArrayType, Dim
 from ...passes.index_proofs import Proofs, analyse
 from .arrays import Array, Memory
 from .assembly import MARKS, Code
-from .buffers import SMALL, Buffer, place
+from .buffers import SMALL, Buffer, Placement, place
 from .constants import constant_array
 from .elements import Element, element, in_memory, is_complex, literal, load, register, registers, store
 from .fusion import fused, is_array
@@ -30,6 +30,7 @@ from .liveness import order
 from .program_text import ProgramText
 from .rounding import decisive
 from .schedule import scheduled
+from .strips import Strip, fits, gathered, strips
 
 LEAST_KEPT, MOST_KEPT = 64 * 2**10, 32 * 2**20  # bytes
 
@@ -54,18 +55,31 @@ class FunctionCode:
 
     def __init__(self, function: Function, program: ProgramText, is_entry: bool = True) -> None:
         function = self.function = scheduled(function)
+        self.proofs = analyse(function) if program.bounds_check else Proofs()
+        runs = gathered(function, self.proofs if program.bounds_check else None)
         self.program, self.is_entry = program, is_entry
         self.code = Code(program.module)
         self.order = order(function)
         self.lazy = fused(function, self.order)
-        self.placement = place(function, self.order, self.lazy)
-        self.proofs = analyse(function) if program.bounds_check else Proofs()
+        self.strips: dict[Operation, Strip] = {}
+        self.placement = self.placed(strips(runs, self.order, self.lazy))
+        self.strip: Any = None  # the ``InStrip`` of the strip whose operations are being written
         self.decisive = decisive(function)
         self.values: dict[Value, Any] = {}
         self.pointers: dict[Buffer, str] = {}
         self.has_room: set[Operation] = set()  # pushes that need no check, since their loop has reserved room
         self.has_failure = False
         self.op: Operation | None = None
+
+    def placed(self, chosen: list[Strip]) -> Placement:
+        """Return the memory of all arrays, when the operations of ``chosen`` run by strips, as far as they can."""
+        no_memory = self.lazy.union(*(strip.inside for strip in chosen))
+        found = place(self.function, self.order, no_memory, [(strip.start, strip.end) for strip in chosen])
+        fitting = [strip for strip in chosen if fits(strip, found)]
+        if len(fitting) < len(chosen):
+            return self.placed(fitting)
+        self.strips = {strip.members[0]: strip for strip in chosen}
+        return found
 
     # Values
 
@@ -76,6 +90,8 @@ class FunctionCode:
         return self.values[value]
 
     def array(self, value: Value) -> Array:
+        if self.strip is not None:
+            return self.strip.array(value)
         if value.is_constant:
             return constant_array(self.code, self.program, np.asarray(value.constant, value.type.dtype))
         return self.values[value]
@@ -84,6 +100,8 @@ class FunctionCode:
         return self.element(n.value) if isinstance(n, Dim) else str(n)
 
     def lengths(self, kind: ArrayType) -> list[str]:
+        if self.strip is not None:
+            return self.strip.lengths(kind)
         return [self.length(n) for n in kind.shape]
 
     def memory(self, value: Value) -> Memory:
@@ -119,6 +137,9 @@ class FunctionCode:
 
     def set_array(self, value: Value, array: Array) -> None:
         """Define an array value: keep a lazy one as it is, write the elements of any other to its memory."""
+        if self.strip is not None:
+            self.strip.define(value, array)
+            return
         if value in self.lazy:
             self.values[value] = array
             return
@@ -254,7 +275,14 @@ class FunctionCode:
     # Operations
 
     def block(self, block: Block) -> None:
-        for op in block.operations:
+        waiting = iter(block.operations)
+        for op in waiting:
+            strip = self.strips.get(op)
+            if strip is not None:
+                PARTS["strip"](self, strip)
+                for _ in strip.members[1:]:  # they follow each other
+                    next(waiting)
+                continue
             self.op = op
             if op.kind == "call":
                 self.call(op)
@@ -262,6 +290,10 @@ class FunctionCode:
                 EMITTERS[op.kind](self, op)
 
     def call(self, op: Operation) -> None:
+        self.compute(op)
+        PARTS["count_length"](self, op)
+
+    def compute(self, op: Operation) -> None:
         if isinstance(op.callee, Function):
             self.call_function(op)
         elif op.callee in EMITTERS:
@@ -270,7 +302,6 @@ class FunctionCode:
             # Functions of SciPy are found by name, so that they need not be imported.
             name = f"{getattr(op.callee, '__module__', '')}.{getattr(op.callee, '__name__', '')}"
             EMITTERS.get(name, EMITTERS["library"])(self, op)
-        PARTS["count_length"](self, op)
 
     def call_function(self, op: Operation) -> None:
         """Emit a call of a typed function, possibly a recursive one."""

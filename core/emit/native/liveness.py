@@ -14,7 +14,7 @@ from ...ir.dynamic import Block, Function, Operation, Value
 
 @dataclass(frozen=True)
 class Use:
-    position: int
+    position: float
     loops: tuple[Operation, ...]  # that contain the use, from the outermost
 
 
@@ -33,12 +33,12 @@ class Order:
     excluded: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     last: int = 0
 
-    def effective(self, use: Use, value: Value) -> int:
+    def effective(self, use: Use, value: Value) -> float:
         """Return the position up to which a use keeps a value live."""
         outside = len(self.loops[value])
         return self.end[use.loops[outside]] if len(use.loops) > outside else use.position
 
-    def last_use(self, value: Value) -> int:
+    def last_use(self, value: Value) -> float:
         return max((self.effective(use, value) for use in self.uses[value]), default=self.defined[value])
 
     def is_live_after(self, value: Value, position: int) -> bool:

@@ -73,6 +73,7 @@ def c_function(name: str) -> Emit:
         )
         group = ""
         if variants:
+            full = f"{name}f{8 * dtype.itemsize}"  # by its other name: LLVM makes intrinsics of those it knows, without vector versions
             for symbol, lanes in variants:
                 vector = f"<{lanes} x {kind}>"
                 code.module.used[code.module.declare(symbol, vector, [vector] * len(x))] = None

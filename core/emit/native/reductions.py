@@ -5,6 +5,7 @@ Sums may be added up in any order, so that they vectorise.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from .function import FunctionCode, emits
 from .real_functions import apply
 
 _ANY_ORDER = "reassoc nsz contract"
+_VECTOR = 8  # terms along the last axis that are worth a vector
+_MOST_TERMS = 80  # of a sum that is written out
 
 
 def _least(dtype: np.dtype) -> Any:
@@ -65,8 +68,13 @@ def fold(
     step: Callable[[list[str], list[str]], list[str]],
     kinds: Sequence[str],
     initial: Sequence[str],
+    is_sum: bool = False,
 ) -> list[str]:
-    """Emit a nest of loops that carries registers; ``step(indices, carried)`` returns the next carried registers."""
+    """Emit a nest of loops that carries registers; ``step(indices, carried)`` returns the next carried registers.
+
+    With ``is_sum``, the order of the iterations does not matter: a vector of terms, which is added up at the end, is
+    better than terms one by one, so the innermost loop is only unrolled if it is shorter than a vector.
+    """
 
     unroll = is_small(lengths)
 
@@ -74,9 +82,32 @@ def fold(
         if at == len(lengths):
             return step(indices, carried)
         inner = lambda i, *x: level(at + 1, [*indices, i], list(x))  # noqa: E731
-        return code.loop(lengths[at], inner, kinds, carried, unroll)
+        is_vector = is_sum and at == len(lengths) - 1 and lengths[at].isdigit() and int(lengths[at]) >= _VECTOR
+        return code.loop(lengths[at], inner, kinds, carried, unroll and not is_vector)
 
     return level(0, [], list(initial))
+
+
+def nothing(op: Operation) -> list[str]:
+    """Return the registers of a reduction of no elements."""
+    empty, _ = _REDUCTIONS[op.callee]
+    dtype = op.results[0].type.dtype
+    return registers(literal(empty(dtype), dtype))
+
+
+def reduced(f: FunctionCode, op: Operation, array: Array, start: Sequence[str]) -> Element:
+    """Emit a reduction of all elements of an array, from the registers ``start`` on."""
+    code, dtype = f.code, op.results[0].type.dtype
+    _, add = _REDUCTIONS[op.callee]
+    if array.flat:
+        lengths, get = [array.count(code)], lambda at: array.load_flat(code, at[0])
+    else:
+        lengths, get = array.lengths, lambda at: array.load(code, at)
+
+    def step(at: list[str], x: list[str]) -> list[str]:
+        return registers(add(code, dtype, element(x, dtype), convert(code, get(at), array.dtype, dtype)))
+
+    return element(fold(code, lengths, step, register_kinds(dtype), start, is_sum=True), dtype)
 
 
 @emits(*_REDUCTIONS)
@@ -87,26 +118,15 @@ def _reduce(f: FunctionCode, op: Operation) -> None:
         return
     array, axes = f.array(operand), op.named["axis"].constant
     axes = (axes,) if isinstance(axes, int) else tuple(axes)
-    empty, add = _REDUCTIONS[op.callee]
+    _, add = _REDUCTIONS[op.callee]
     dtype = result.type.dtype
-    kinds, start = register_kinds(dtype), literal(empty(dtype), dtype)
+    kinds, start = register_kinds(dtype), nothing(op)
 
     def added(carried: Element, x: Element) -> Element:
         return add(code, dtype, carried, convert(code, x, operand.type.dtype, dtype))
 
     if not result.type.shape:
-        if array.flat:
-            lengths, get = [array.count(code)], lambda at: array.load_flat(code, at[0])
-        else:
-            lengths, get = array.lengths, lambda at: array.load(code, at)
-        total = fold(
-            code,
-            lengths,
-            lambda at, x: registers(added(element(x, dtype), get(at))),
-            kinds,
-            registers(start),
-        )
-        f.values[result] = element(total, dtype)
+        f.values[result] = reduced(f, op, array, start)
         return
     memory = f.values[result] = f.memory(result)
     kept = [d for d in range(len(array.lengths)) if d not in axes]
@@ -117,18 +137,42 @@ def _reduce(f: FunctionCode, op: Operation) -> None:
                 index = dict(zip(kept, at)) | dict(zip(axes, inner))
                 return registers(added(element(x, dtype), array.load(code, [index[d] for d in sorted(index)])))
 
-            found = fold(code, [array.lengths[d] for d in axes], step, kinds, registers(start))
+            found = fold(code, [array.lengths[d] for d in axes], step, kinds, start, is_sum=True)
             memory.store(code, at, element(found, dtype))
 
         code.nest(memory.lengths, one)
         return
-    code.nest([memory.count(code)], lambda at: memory.store_flat(code, at[0], start))
+    at_once = _written_out(array, axes)
+    if len(at_once) < len(axes):
+        code.nest([memory.count(code)], lambda at: memory.store_flat(code, at[0], element(start, dtype)))
+    looped = [d for d in range(len(array.lengths)) if d not in at_once]
+    terms = list(itertools.product(*(map(str, range(int(array.lengths[d]))) for d in at_once)))
 
     def into(at: list[str]) -> None:
-        place = [at[d] for d in kept]
-        memory.store(code, place, added(memory.compute(code, place), array.load(code, at)))
+        index = dict(zip(looped, at))
+        place = [index[d] for d in kept]
+        total = memory.compute(code, place) if len(at_once) < len(axes) else element(start, dtype)
+        for term in terms:
+            index |= zip(at_once, term)
+            total = added(total, array.load(code, [index[d] for d in sorted(index)]))
+        memory.store(code, place, total)
 
-    code.nest(array.lengths, into)
+    code.nest([array.lengths[d] for d in looped], into)
+
+
+def _written_out(array: Array, axes: Sequence[int]) -> list[int]:
+    """Return the reduced axes whose terms are written one after the other in the loop over the last axis, which is kept.
+
+    The partial sums then stay in registers; they would be loaded and stored for each term.
+    """
+    count, found = 1, []
+    for d in sorted(axes, reverse=True):
+        n = array.lengths[d]
+        if not n.isdigit() or not 0 < count * int(n) <= _MOST_TERMS:
+            break
+        count *= int(n)
+        found.append(d)
+    return sorted(found)
 
 
 @emits(np.argmax, np.argmin)

@@ -59,11 +59,16 @@ def decisive(function: Function) -> set[Value]:
 
 
 def _decides(op: Operation) -> bool:
-    """Return whether an operation turns real numbers into integers or bools; a comparison with zero is exempt."""
+    """Return whether an operation turns real numbers into integers or bools.
+
+    A comparison with zero is exempt, and a test for infinities or NaN: the last digit does not make them.
+    """
     if isinstance(op.callee, Function) or op.callee in _ROUNDED:
         return True
     kinds = [v.type for v in op.results if v.type is not STACK]
     if not any(_is_inexact(v) for v in op.operands) or all(kind.dtype.kind in "fc" for kind in kinds):
+        return False
+    if op.callee in (np.isinf, np.isnan, np.isfinite):
         return False
     if op.callee in (np.equal, np.not_equal):
         return not any(v.is_constant and not np.any(v.constant) for v in op.operands)

@@ -8,6 +8,8 @@ from typing import Any
 from ...ir import typed
 from ...ir.dynamic import Operation
 from .arrays import Array, Memory
+from .assembly import Code
+from .elements import Element
 from .elementwise import index_part
 from .function import FunctionCode, emits
 from .reductions import add_in_any_order
@@ -18,7 +20,7 @@ _SIGNLESS_ZERO = "nsz contract"
 
 @emits(typed.setitem)
 def _setitem(f: FunctionCode, op: Operation) -> None:
-    code, target, part = f.code, _base(f, op), index_part(f, op)
+    code, target, part = f.code, base_of_update(f, op), index_part(f, op)
     v = op.positional[-1]
     if not v.type.shape:
         target.store(code, part.indices(code, []), f.element(v))
@@ -32,12 +34,12 @@ def _setitem(f: FunctionCode, op: Operation) -> None:
 
 @emits(typed.add_at)
 def _add_at(f: FunctionCode, op: Operation) -> None:
-    code, target, part = f.code, _base(f, op), index_part(f, op)
-    dtype, v = target.dtype, op.positional[-1]
+    code, target, part = f.code, base_of_update(f, op), index_part(f, op)
+    v = op.positional[-1]
 
     def add(at: Sequence[str], x: Any) -> None:
         place = part.indices(code, at)
-        target.store(code, place, add_in_any_order(code, dtype, target.compute(code, place), x, _SIGNLESS_ZERO))
+        target.store(code, place, added(code, target, place, x))
 
     if not v.type.shape:
         add([], f.element(v))
@@ -46,7 +48,12 @@ def _add_at(f: FunctionCode, op: Operation) -> None:
     code.nest(lengths, lambda at: add(at, source.load(code, at)))
 
 
-def _base(f: FunctionCode, op: Operation) -> Memory:
+def added(code: Code, target: Memory, place: Sequence[str], x: Element) -> Element:
+    """Return the sum of an element in memory and ``x``."""
+    return add_in_any_order(code, target.dtype, target.compute(code, place), x, _SIGNLESS_ZERO)
+
+
+def base_of_update(f: FunctionCode, op: Operation) -> Memory:
     """Return the result's memory, filled with the elements of the array that is written to."""
     base, result = op.operands[0], op.results[0]
     if not result.type.shape:
