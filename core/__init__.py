@@ -106,6 +106,7 @@ from .forward import jvp, linearize
 from .implicit import constant, implicit
 from .jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
 from .jacobians.series import derivatives, taylor
+from .jacobians.wirtinger import wirtinger
 
 if TYPE_CHECKING:
     from . import debug, random
@@ -151,6 +152,7 @@ __all__ = [
     "tree",
     "value_and_grad",
     "vjp",
+    "wirtinger",
 ]
 
 _LATER = {

@@ -30,6 +30,8 @@ class Case:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     active: tuple[int, ...]
+    order: int = 2
+    """How many derivatives the test of the rule checks."""
 
     @property
     def point(self) -> tuple[Any, ...]:
@@ -61,12 +63,13 @@ def cases_of(file: str) -> tuple[Case, ...]:
     found: list[Case] = []
 
     def note(f: Any, *args: Any, known: Any = None, **kwargs: Any) -> None:
+        order = kwargs.get("order", 2)
         kwargs = {name: x for name, x in kwargs.items() if name not in rule_tester.OPTIONS}
         rule = find_rule(f)
         known = [i for i in range(len(args)) if not rule_tester.left_out(rule, i, args[i])] if known is None else known
         active = tuple(i for i in known if any(not isinstance(x, int) for _, x in numeric_leaves(args[i])))
         if active and not any(isinstance(x, tuple) and hasattr(x, "_fields") for x in args):
-            found.append(Case(f, args, kwargs, active))
+            found.append(Case(f, args, kwargs, active, order))
 
     module = _imported(file)
     module.check_rule = note

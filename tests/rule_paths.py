@@ -64,6 +64,11 @@ def pushed_of(program: Callable[..., Any]) -> Callable[..., Any]:
     return lambda txs, *xs: mo.jvp(program, xs, txs)
 
 
+def series_of(program: Callable[..., Any]) -> Callable[..., Any]:
+    """``(txs, *xs)`` -> the value and the coefficients of t and t^2 at xs + t txs."""
+    return lambda txs, *xs: mo.taylor(program, xs, 2, tuple([t] for t in txs))
+
+
 def forward_over_reverse_of(program: Callable[..., Any]) -> Callable[..., Any]:
     """``(dy, txs, *xs)`` -> the tangents of the cotangents of ``xs`` for the tangents ``txs``."""
     return lambda dy, txs, *xs: mo.jvp(lambda *xs: mo.pullback(program, *xs)[1](dy), xs, txs)[1]

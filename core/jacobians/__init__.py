@@ -2,5 +2,6 @@
 
 functions   what users call: ``jacobian``, ``jacfwd``, ``hessian``, ``hvp``, ``forwarddiff``
 series      what users call: ``taylor``, ``derivatives``
+wirtinger   what users call: ``wirtinger``
 matrices    the matrices, by rows from a pullback or by columns from tangents
 """

@@ -41,7 +41,18 @@ def when_imported(library: str, *modules: str) -> None:
 
 
 _EAGER = (
-    *("operators", "scalar_math", "ufuncs", "reductions", "shapes", "joining", "order", "indexing", "products"),
+    *(
+        "operators",
+        "scalar_math",
+        "ufuncs",
+        "inverse_functions",
+        "reductions",
+        "shapes",
+        "joining",
+        "order",
+        "indexing",
+        "products",
+    ),
     *("linear_algebra", "matrix_factorisations", "matrix_norms", "fourier"),
 )
 

@@ -41,8 +41,13 @@ def pvariance_centre_pullback(dy, y, data, mu=None):
     return None if mu is None else -np.sum(pvariance_pullback(dy, y, data, mu))
 
 
+def over_deviation(dy, y):
+    """dy / y; zero, a subgradient, where y is zero, because then every deviation is."""
+    return np.where(y == 0, 0.0, dy / np.where(y == 0, 1.0, y))
+
+
 def stdev_pullback(dy, y, data, xbar=None):
-    return dy * deviations(data, xbar) / ((len(data) - 1) * y)
+    return over_deviation(dy, y) * deviations(data, xbar) / (len(data) - 1)
 
 
 def stdev_centre_pullback(dy, y, data, xbar=None):
@@ -50,7 +55,7 @@ def stdev_centre_pullback(dy, y, data, xbar=None):
 
 
 def pstdev_pullback(dy, y, data, mu=None):
-    return dy * deviations(data, mu) / (len(data) * y)
+    return over_deviation(dy, y) * deviations(data, mu) / len(data)
 
 
 def pstdev_centre_pullback(dy, y, data, mu=None):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ..errors import NoDerivative
 from .incomplete_functions import beta_shape_slopes, f_shape_slopes, gamma_shape_slope, t_shape_slope, zeta_slope
 from .table import elementwise, vjp, zero
 
@@ -22,13 +23,16 @@ def rgamma_partial(y: Any, x: Any) -> Any:
 
 
 def gamma_density(a: Any, x: Any) -> Any:
-    """The slope of ``gammainc(a, x)`` in ``x``."""
-    return np.exp(special.xlogy(a - 1, x) - x - special.gammaln(a))
+    """The slope of ``gammainc(a, x)`` in ``x``; the logarithm avoids overflow, but has no derivatives at 0."""
+    logarithm = special.xlogy(a - 1, x) - x - special.gammaln(a)
+    return np.where(x == 0, np.power(1.0 * x, a - 1) * np.exp(-x - special.gammaln(a)), np.exp(logarithm))
 
 
 def beta_density(a: Any, b: Any, x: Any) -> Any:
-    """The slope of ``betainc(a, b, x)`` in ``x``."""
-    return np.exp(special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b))
+    """The slope of ``betainc(a, b, x)`` in ``x``; the logarithm avoids overflow, but has no derivatives at 0 and 1."""
+    logarithm = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b)
+    product = np.power(1.0 * x, a - 1) * np.power(1.0 - x, b - 1) * np.exp(-special.betaln(a, b))
+    return np.where((x == 0) | (x == 1), product, np.exp(logarithm))
 
 
 def t_density(df: Any, t: Any) -> Any:
@@ -40,8 +44,17 @@ def f_density(dfn: Any, dfd: Any, x: Any) -> Any:
     """The density of Fisher's F distribution."""
     outside = np.isinf(x)
     x = np.where(outside, 1.0, x)
-    u = dfn * x / (dfd + dfn * x)
-    return np.where(outside, 0.0, beta_density(0.5 * dfn, 0.5 * dfd, u) * u * (1 - u) / x)
+    d = dfd + dfn * x
+    return np.where(outside, 0.0, beta_density(0.5 * dfn, 0.5 * dfd, dfn * x / d) * (dfn / d) * (dfd / d))
+
+
+def trigamma(x: Any) -> Any:
+    if np.iscomplexobj(x):
+        raise NoDerivative(
+            "the digamma function of complex numbers, which is the derivative of gamma, loggamma and rgamma, has no derivative: SciPy "
+            "has polygamma for real arguments only"
+        )
+    return special.polygamma(1, x)
 
 
 def hurwitz_pullback(dy: Any, y: Any, x: Any, q: Any = None) -> Any:
@@ -52,7 +65,7 @@ def hurwitz_pullback(dy: Any, y: Any, x: Any, q: Any = None) -> Any:
 elementwise(special.gamma, lambda y, x: y * special.digamma(x))
 elementwise((special.gammaln, special.loggamma), lambda y, x: special.digamma(x))
 elementwise(special.rgamma, rgamma_partial, finite=True)
-elementwise(special.digamma, lambda y, x: special.polygamma(1, x))
+elementwise(special.digamma, lambda y, x: trigamma(x))
 vjp(special.polygamma, None, lambda dy, y, n, x: dy * special.polygamma(n + 1, x))
 vjp(
     special.multigammaln,  # pyright: ignore[reportAttributeAccessIssue]

@@ -195,8 +195,14 @@ def unique_pullback(
     return np.reshape(scatter(np.asarray(dy)[in_order], first, (np.size(ar),), True), np.shape(ar))
 
 
+def unique_values_pullback(dy: Any, y: Any, x: Any) -> Any:
+    """NumPy sorts the values of some dtypes only."""
+    order = np.argsort(y)
+    return unique_pullback(dy[order], y[order], x, equal_nan=False)
+
+
 vjp(np.unique, unique_pullback)
-vjp(np.unique_values, lambda dy, y, x: unique_pullback(dy, y, x, equal_nan=False))
+vjp(np.unique_values, unique_values_pullback)
 vjp(
     (np.unique_all, np.unique_counts, np.unique_inverse),
     lambda dy, y, x: unique_pullback(dy, y, x, True, equal_nan=False),

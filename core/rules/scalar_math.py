@@ -141,12 +141,8 @@ elementwise(
 )
 elementwise(cmath.sin, lambda y, z: cmath.cos(z), finite=True)
 elementwise(cmath.cos, lambda y, z: -cmath.sin(z), finite=True)
-elementwise(cmath.asin, lambda y, z: (1 - z) ** -0.5 * (1 + z) ** -0.5)
-elementwise(cmath.acos, lambda y, z: -((1 - z) ** -0.5) * (1 + z) ** -0.5)
 elementwise(cmath.sinh, lambda y, z: cmath.cosh(z), finite=True)
 elementwise(cmath.cosh, lambda y, z: cmath.sinh(z), finite=True)
-elementwise(cmath.asinh, lambda y, z: (1 - 1j * z) ** -0.5 * (1 + 1j * z) ** -0.5, finite=True)
-elementwise(cmath.acosh, lambda y, z: (z - 1) ** -0.5 * (z + 1) ** -0.5)
 
 # Modulus and phase are not holomorphic: their pullbacks are written out.
 joint(cmath.polar, polar_pullback)

@@ -10,6 +10,7 @@ factorization", Math. Comp. 80, 2011.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,11 @@ def refuse_overwrite(*flags: Any) -> None:
 def outer(z: Any, x: Any, as_vectors: bool) -> Any:
     """z x^H, for vectors or for matrices of columns."""
     return z[..., :, None] * np.conj(x)[..., None, :] if as_vectors else z @ dagger(x)
+
+
+def for_columns(solve: Callable[[Any], Any], x: Any, as_vectors: bool) -> Any:
+    """The solution for a right-hand side x; the vectors of a stack of equations become matrices with one column."""
+    return solve(x[..., None])[..., 0] if as_vectors and np.ndim(x) > 1 else solve(x)
 
 
 # Cholesky
@@ -84,7 +90,7 @@ def cho_solve_pullback(
     dy: Any, y: Any, c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> tuple[Any, Any]:
     c, lower = c_and_lower
-    z = scipy.linalg.cho_solve((c, lower), dy)
+    z = for_columns(lambda x: scipy.linalg.cho_solve((c, lower), x), dy, np.ndim(b) == 1)
     g = -outer(z, y, np.ndim(b) == 1)
     both = g + dagger(g)
     factor = triangle(c, lower)
@@ -168,14 +174,18 @@ def lu_solve_pullback(
 ) -> tuple[Any, Any]:
     lu, piv = lu_and_piv
     as_vectors = np.ndim(b) == 1
+
+    def solve(dy: Any, trans: int) -> Any:
+        return for_columns(lambda x: scipy.linalg.lu_solve((lu, piv), x, trans), dy, as_vectors)
+
     if trans == 1:
-        z = np.conj(scipy.linalg.lu_solve((lu, piv), np.conj(dy), 0))
+        z = np.conj(solve(np.conj(dy), 0))
         g = -outer(np.conj(y), np.conj(z), as_vectors)
     elif trans == 2:
-        z = scipy.linalg.lu_solve((lu, piv), dy, 0)
+        z = solve(dy, 0)
         g = -outer(y, z, as_vectors)
     else:
-        z = scipy.linalg.lu_solve((lu, piv), dy, 2)
+        z = solve(dy, 2)
         g = -outer(z, y, as_vectors)
     g = rows(g, interchanged(piv, lu.shape[-2]))
     l, u = packed(lu)  # noqa: E741

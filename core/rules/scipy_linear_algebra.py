@@ -24,7 +24,7 @@ from .linear_algebra import (
 from .matrix_factorisations import from_triangle, onto_triangle, singular_values_cotangent
 from .matrix_norms import norm_pullback
 from .products import hermitian as dagger
-from .scipy_factorisations import outer, refuse_overwrite
+from .scipy_factorisations import for_columns, outer, refuse_overwrite
 from .table import expansion, joint, solves, vjp
 
 
@@ -112,14 +112,18 @@ def solve_triangular_pullback(
     """``trans`` 0, 1, 2 solves with a, its transpose, its conjugate transpose."""
     a = np.asarray(a)
     as_vectors = np.ndim(b) == 1
+
+    def solve(dy: Any, trans: int) -> Any:
+        return for_columns(lambda x: scipy.linalg.solve_triangular(a, x, trans, lower, unit_diagonal), dy, as_vectors)
+
     if trans in (1, "T"):
-        z = np.conj(scipy.linalg.solve_triangular(a, np.conj(dy), 0, lower, unit_diagonal))
+        z = np.conj(solve(np.conj(dy), 0))
         g = -outer(np.conj(y), np.conj(z), as_vectors)
     elif trans in (2, "C"):
-        z = scipy.linalg.solve_triangular(a, dy, 0, lower, unit_diagonal)
+        z = solve(dy, 0)
         g = -outer(y, z, as_vectors)
     else:
-        z = scipy.linalg.solve_triangular(a, dy, 2, lower, unit_diagonal)
+        z = solve(dy, 2)
         g = -outer(z, y, as_vectors)
     k = 1 if unit_diagonal else 0
     return np.tril(g, -k) if lower else np.triu(g, k), z

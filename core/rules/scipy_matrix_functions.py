@@ -43,7 +43,15 @@ def expm_pullback(dy: Any, y: Any, A: Any) -> Any:
     return frechet_adjoint(scipy.linalg.expm, np.asarray(A), dy)
 
 
+def refuse_singular(a: Any, function: str, where: Any = True) -> None:
+    """Refuse the derivative at a matrix that is singular to rounding, whose eigenvalue of zero has an infinite slope."""
+    s = np.linalg.svd(a, compute_uv=False)
+    if np.any((s <= s.shape[-1] * np.spacing(np.max(s, axis=-1, keepdims=True, initial=0.0))) & where):
+        raise NoDerivative(f"scipy.linalg.{function} has no derivative at a singular matrix")
+
+
 def logm_pullback(dy: Any, y: Any, A: Any) -> Any:
+    refuse_singular(np.asarray(A), "logm")
     return frechet_adjoint(scipy.linalg.logm, np.asarray(A), dy)
 
 
@@ -58,6 +66,8 @@ def signm_pullback(dy: Any, y: Any, A: Any) -> Any:
 
 def fractional_matrix_power_pullback(dy: Any, y: Any, A: Any, t: Any) -> tuple[Any, Any]:
     A = np.asarray(A)
+    # SciPy's algorithm for singular matrices takes no repeated eigenvalues, and those of the block are.
+    refuse_singular(A, "fractional_matrix_power with an exponent that is not an integer", t != np.floor(t))
     da = frechet_adjoint(lambda a: scipy.linalg.fractional_matrix_power(a, t), A, dy)
     return da, np.sum(np.conj(scipy.linalg.logm(A) @ y) * dy)
 

@@ -189,7 +189,12 @@ elementwise(
     lambda y, x, lmbda: np.power(1 + y, 1 - lmbda),
     lambda y, x, lmbda: -np.power(1 + y, 1 - lmbda) * np.log1p(y) ** 2 * exprel_partial(lmbda * np.log1p(y)),
 )
-elementwise(special.tklmbda, lambda y, x, lmbda: 1 / (np.power(y, lmbda - 1) + np.power(1 - y, lmbda - 1)), None)
+elementwise(
+    special.tklmbda,
+    # A positive lmbda has the support [-1 / lmbda, 1 / lmbda].
+    lambda y, x, lmbda: np.where(np.abs(x) * lmbda > 1, 0.0, 1 / (np.power(y, lmbda - 1) + np.power(1 - y, lmbda - 1))),
+    None,
+)
 elementwise(
     special.huber,
     lambda y, delta, r: np.where(np.abs(r) <= delta, 0, np.abs(r) - delta),

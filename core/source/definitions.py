@@ -115,6 +115,8 @@ def describe(function: object) -> str:
     code = getattr(function, "__code__", None)
     if isinstance(code, CodeType):
         return f"{name} ({code.co_filename}:{code.co_firstlineno})"
+    if name.startswith("<"):  # no name: all functions of cffi are called <cdata>
+        name = repr(function)
     return f"{module}.{name}" if module and not name.startswith(module) else str(name)
 
 
@@ -161,6 +163,7 @@ def program_frame(frame: FrameType | None) -> FrameType | None:
 
 def example(name: str) -> str:
     """Return example code that defines a function's derivative, for messages."""
+    name = name if all(map(str.isidentifier, name.split("."))) else "f"
     return (
         f"    @morula.adjoint({name})\n"
         "    def _(*args):\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import ctypes
 import dis
 import functools
 import itertools
@@ -274,18 +273,12 @@ class Calls:
         return self.trace.uninterpreted.call_real(function, args, kwargs)
 
     def with_derivative(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """Call a function without a hash that was given a derivative; NotImplemented outside of derivatives, if it is not in C.
-
-        One of ``ctypes`` only computes, as it has a derivative: the program may call it.
-        """
+        """Call a function without a hash that was given a derivative; NotImplemented outside of derivatives."""
         if self.trace.level and key_of(function) in TANGENTS:
             return connected.call_with_custom_tangent(self.trace, function, args, kwargs)
         if self.trace.level:
             return connected.call_with_adjoint(self.trace, function, args, kwargs)
-        like = result_of(function)
-        if like is None or kwargs or not has_traced(args):
-            return NotImplemented
-        return connected.call_python(self.trace, function, like, *args)
+        return NotImplemented
 
     def method_of_string(self, name: str, x: Any, args: Any, kwargs: Any) -> Any:
         """Call ``str.name`` of a string or a text, whatever methods its own class has."""
@@ -464,16 +457,6 @@ class Calls:
 
 def _has_loop(code: types.CodeType) -> bool:
     return any(i.opname == "FOR_ITER" or "JUMP_BACKWARD" in i.opname for i in dis.get_instructions(code))
-
-
-def result_of(function: Any) -> Any:
-    """Return a number of the type that a function of ``ctypes`` returns; None if it is not known, or no function of numbers."""
-    if not isinstance(function, ctypes._CFuncPtr):  # type: ignore[attr-defined]
-        return None
-    simple = {"d": 0.0, "f": 0.0, "g": 0.0, "?": False, **dict.fromkeys("bhilqBHILQ", 0)}
-    types = [getattr(t, "_type_", None) for t in (function.restype, *(function.argtypes or ()))]  # what is declared
-    is_of_numbers = function.argtypes is not None and all(type(t) is str and t in simple for t in types)
-    return simple[types[0]] if is_of_numbers else None
 
 
 def _takes_choices(function: Any) -> bool:

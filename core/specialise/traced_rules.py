@@ -9,6 +9,7 @@ from ..ir.builder import Builder
 from ..ir.dynamic import Value
 from ..rules.connected import connected
 from .program import Interpreter
+from .raising import OneOf
 from .traced import Trace, Traced
 
 
@@ -26,6 +27,10 @@ def trace_into(builder: Builder, function: Callable[..., Any], args: Sequence[An
     Trace.stack.append(trace)
     try:
         return _values(trace, trace.call(function, *_wrapped(trace, tuple(args)), **kwargs))
+    except OneOf as error:  # a refusal of the rule: around a single call, no program ends with it
+        if len(Trace.stack) > 1 or len(error.raised.errors) > 1:
+            raise
+        raise error.raised.errors[0] from None
     finally:
         Trace.stack.pop()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import datetime
 import functools
 import types
@@ -13,6 +12,8 @@ import numpy as np
 
 from ..errors import BadInput
 from ..faults import in_words, kind_of
+from ..rules.connected import connected
+from ..rules.registry import ADJOINTS, TANGENTS, key_of
 from ..source.definitions import describe
 from ..values.array_classes import is_traced_array
 from ..values.attributes import bound_to
@@ -22,6 +23,7 @@ from .arguments import depends_on_traced, has_traced
 from .clocks import CLOCKS, read
 from .constants import as_known, called_on_known, is_of_arrays
 from .containers import CONTAINERS, ON_ENTRIES
+from .functions_in_c import library_of, result_of
 from .generators import STATES, Generators, writes
 from .impure import is_impure, refuse_effects
 from .instances import is_instance
@@ -40,14 +42,23 @@ class Uninterpreted:
         self.trace = trace
         self.generators = Generators(trace)
 
+    def call_in_c(self, library: str, function: Any, args: Any, kwargs: Any) -> Any:
+        """Call a function of ``ctypes`` or cffi while the program runs: one that was given a derivative only computes."""
+        like, key = result_of(function), key_of(function)
+        if like is not None and not kwargs and (key in ADJOINTS or key in TANGENTS):
+            return connected.call_python(self.trace, function, like, *args)
+        declared = "(argtypes, restype)" if library == "ctypes" else "(ffi.cdef)"
+        raise BadInput(
+            f"a function of {library}, {_name(function)}, cannot be compiled; call it through mo.callback(f, result_like, x), or give "
+            f"it a derivative with @mo.adjoint and declare the types of numbers that it takes and returns {declared}"
+        )
+
     def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Call a function as Python does; containers, iterators and arrays that it makes become the program's."""
         asked = self.trace.asked
-        if isinstance(function, ctypes._CFuncPtr):  # type: ignore[attr-defined]
-            raise BadInput(
-                f"a function of ctypes, {_name(function)}, cannot be compiled; call it through mo.callback(f, result_like, x), or give "
-                "it a derivative with @mo.adjoint and declare the types of numbers that it takes and returns (argtypes, restype)"
-            )
+        library = library_of(function)
+        if library is not None:
+            return self.call_in_c(library, function, args, kwargs)
         if is_outside(self.trace, bound_to(function)):
             return self.trace.outside.locks.called(function, args, kwargs)
         if function in self.trace.called:  # NumPy's and Python's protocols have only called back

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .core.implicit import constant, implicit
     from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
     from .core.jacobians.series import derivatives, taylor
+    from .core.jacobians.wirtinger import wirtinger
     from .foreign import to_jax, to_torch
 
 __all__ = [
@@ -99,6 +100,7 @@ __all__ = [
     "tree",
     "value_and_grad",
     "vjp",
+    "wirtinger",
 ]
 
 _PACKAGES = frozenset({"core", "foreign", "linalg", "ml", "ode", "optim", "physics", "symbolic", "testing"})

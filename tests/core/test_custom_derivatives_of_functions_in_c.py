@@ -1,4 +1,4 @@
-"""``adjoint`` and ``tangent`` of what is no Python function: ``ctypes``, ufuncs, methods, arrays of objects; on every path."""
+"""``adjoint`` and ``tangent`` of what is no Python function: ``ctypes``, cffi, ufuncs, methods, arrays of objects; on every path."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import ctypes.util
 import operator
 from dataclasses import dataclass
 
+import cffi
 import numpy as np
 import pytest
-from path_tester import PATHS, check_gradient
+from path_tester import PATHS, check_gradient, check_tangent
 from scipy import special
 
 import morula as mo
@@ -71,6 +72,84 @@ def test_a_function_whose_types_are_not_declared_is_refused_in_compiled_code():
         mo.jit(lambda x: undeclared(x))(1.0)
     assert mo.callback(j0, 0.0, 0.3) == j0(0.3)
     assert mo.jit(mo.grad(lambda x: mo.callback(j0, 0.0, x)))(0.3) == pytest.approx(-special.j1(0.3))
+
+
+FFI = cffi.FFI()
+FFI.cdef(
+    "double j1(double); double fmod(double, double); double ldexp(double, int); float coshf(float); double y1(double);"
+    "double frexp(double, int *); long double fabsl(long double);"
+)
+BY_CFFI = FFI.dlopen(ctypes.util.find_library("m"))
+
+
+@mo.adjoint(BY_CFFI.j1)
+def _(x):
+    return BY_CFFI.j1(x), lambda dy: dy * (special.j0(x) - special.j1(x) / x)
+
+
+@mo.tangent(BY_CFFI.fmod)
+def _(x, y):
+    return BY_CFFI.fmod(x, y), lambda dx, dy: dx - dy * np.floor(x / y)
+
+
+@mo.adjoint(BY_CFFI.ldexp)
+def _(x, n):
+    return BY_CFFI.ldexp(x, n), lambda dy: (dy * 2.0**n, None)
+
+
+@mo.tangent(BY_CFFI.coshf)
+def _(x):
+    return BY_CFFI.coshf(x), lambda dx: dx * np.sinh(x)
+
+
+@mo.adjoint(BY_CFFI.coshf)
+def _(x):
+    return BY_CFFI.coshf(x), lambda dy: dy * np.sinh(x)
+
+
+of_cffi = {
+    "adjoint": (lambda x: BY_CFFI.j1(x) * x + BY_CFFI.j1(2 * x), 0.3),
+    "tangent": (lambda x, y: BY_CFFI.fmod(x, y) * y + BY_CFFI.fmod(5.5, y), 7.3, 2.0),
+    "an int": (lambda x: BY_CFFI.ldexp(x, 3) ** 2, 1.5),
+    "entries of an array": (lambda x: sum([BY_CFFI.j1(x[i]) for i in range(3)]), np.array([0.1, 0.5, 2.0])),
+    "constant arguments": (lambda x: x * BY_CFFI.fmod(7.0, 4.0), 2.0),
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", of_cffi)
+def test_functions_of_cffi(name, path):
+    f, *args = of_cffi[name]
+    (*gradient,) = check_gradient(path, f, *args)
+    if path != "eager":
+        check_tangent(path, f, tuple(args), tuple(range(len(args))), gradient)
+
+
+def test_functions_of_cffi_in_single_precision_and_of_higher_order():
+    assert mo.grad(lambda x: BY_CFFI.coshf(x))(0.5) == pytest.approx(np.sinh(0.5), rel=1e-6)
+    assert mo.jit(mo.grad(lambda x: BY_CFFI.coshf(x)))(0.5) == pytest.approx(np.sinh(0.5), rel=1e-6)
+    first, second = special.j0(0.3) - special.j1(0.3) / 0.3, special.jvp(1, 0.3, 2)
+    assert mo.grad(mo.grad(lambda x: BY_CFFI.j1(x)))(0.3) == pytest.approx(second)
+    assert mo.taylor(lambda x: BY_CFFI.j1(x), 0.3, 2) == pytest.approx([special.j1(0.3), first, second / 2])
+
+
+def test_functions_of_cffi_that_are_refused():
+    with pytest.raises(
+        mo.NoDerivative, match=r"double\(\*\)\(double\).*has no derivative rule(.|\n)*morula.adjoint\(f\)"
+    ):
+        mo.grad(lambda x: BY_CFFI.y1(x))(0.5)
+    with pytest.raises(mo.BadInput, match=r"a function of cffi, .*double\(\*\)\(double\).*mo.callback"):
+        mo.jit(lambda x: BY_CFFI.y1(x))(0.5)
+    assert mo.jit(lambda x: mo.callback(BY_CFFI.y1, 0.0, x))(0.5) == BY_CFFI.y1(0.5)
+
+    @mo.adjoint(BY_CFFI.fabsl)
+    def _(x):
+        return BY_CFFI.fabsl(x), lambda dy: dy
+
+    frexp, exponent = BY_CFFI.frexp, FFI.new("int *")
+    for f in (lambda x: frexp(x, exponent), lambda x: float(BY_CFFI.fabsl(x))):  # a pointer; no float of Python's
+        with pytest.raises(mo.BadInput, match="a function of cffi, .*declare the types of numbers"):
+            mo.jit(f)(0.5)
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -118,3 +118,20 @@ def test_a_row_of_the_page_is_a_row_of_the_table():
     rows = [r.replace("\\|", "|") for r in re.findall(r"^\| (.*?) \| (?:.*) \|$", table, flags=re.MULTILINE)]
     assert [r for r in rows if r not in KINKS] == [] and [r for r in KINKS if r not in rows] == []
     assert all(KINKS.values())
+
+
+@pytest.mark.parametrize(("row", "kink"), CASES, ids=[f"{i}-{k.name}" for i, (_, k) in enumerate(CASES)])
+def test_the_tangent_at_a_kink_is_that_of_the_gradient(row, kink):
+    """Along each argument, or as an error of forward mode."""
+    for i, (x, g) in enumerate(zip(kink.args, kink.gradient)):
+        if g is None or not numeric_leaves(x):
+            continue
+        ones = rebuild_numbers(x, lambda _, e: np.ones_like(e) if isinstance(e, np.ndarray) else type(e)(1))
+        tangents = tuple(ones if k == i else None for k in range(len(kink.args)))
+        try:
+            _, dy = mo.jvp(kink.program, kink.args, tangents)
+        except mo.NoDerivative as error:
+            assert "forward mode" in str(error) or "equal values" in str(error)
+            continue
+        expected = sum(np.sum(np.real(e)) for e in flat([g]) if e is not None)
+        np.testing.assert_allclose(dy, expected, rtol=1e-12, atol=1e-12)

@@ -208,6 +208,25 @@ def test_kinks_and_singular_points(path):
 
 
 @pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("kind", [float, complex])
+def test_powers_of_zero(kind, path):
+    run, zero = run_on(path), kind(0)
+    constant = run(lambda x: mo.taylor(lambda x: x ** np.array([0.0, 1.0, 2.0]), x, 2, [2.0]))(zero)
+    np.testing.assert_array_equal(constant, [[1, 0, 0], [0, 2, 0], [0, 0, 4]])
+    numbers = run(lambda x: [mo.taylor(lambda x: x**n, x, 2) for n in (0, 0.0, 2.0, 2.5)])(zero)
+    np.testing.assert_array_equal(numbers, [[1, 0, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_powers_of_zero_whose_exponent_varies(path):
+    """(2 t)^(n + t) is 2^n t^n (1 + O(t log t))."""
+    found = run_on(path)(lambda x, n: mo.taylor(np.power, (x, n), 3, ([2.0], [np.ones(3)])))(
+        0.0, np.array([1.5, 2.0, 3.5])
+    )
+    np.testing.assert_array_equal(found, [[0, 0, 0], [0, 0, 0], [np.nan, 4, 0], [np.nan, np.nan, 0]])
+
+
+@pytest.mark.parametrize("path", PATHS)
 def test_matrices(path):
     a, b = np.array([[2.0, 0.3], [0.1, 1.5]]), np.array([[0.5, 1.0], [-1.0, 0.2]])
     t, order = sympy.symbols("t"), 3
@@ -230,6 +249,30 @@ def test_matrices(path):
     )
     found = run(lambda x: mo.taylor(lambda x: np.prod(x) + np.cumprod(x), x, 2))(np.array([0.0, 2.0, 3.0]))
     np.testing.assert_allclose(found[1:], [[6 + 1, 6 + 2, 12], [5 + 0, 5 + 1, 10]])
+
+
+STACK = np.array([[[[3.0, 0.5], [0.2, 2.0]]], [[[2.5, -0.5], [0.7, 3.0]]]])
+SOLVED = {
+    "a complex matrix": (STACK[0, 0] + 0.5j, np.array([1.0, 2.0])),
+    "a complex matrix and columns": (STACK[0, 0] + 0.5j, np.eye(2)),
+    "a stack": (STACK, np.array([[[1.0], [2.0]], [[0.5], [-1.0]], [[3.0], [0.0]]])),
+    "a stack and a vector": (STACK, np.array([1.0, 2.0])),
+    "single precision on the right": (STACK[0, 0], np.array([1.0, 2.0], np.float32)),
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", SOLVED)
+def test_solutions_of_equations_that_are_broadcast_or_complex(name, path):
+    """The right-hand side has another dtype or other dimensions than the solution."""
+    a, b = SOLVED[name]
+    v = (np.cos(a), np.sin(b))
+    for solve in (np.linalg.solve, scipy.linalg.solve_triangular):
+        f = lambda *args: mo.taylor(solve, args, 2, tuple([e] for e in v))  # noqa: E731
+        found = run_on(path)(f)(a, b)
+        assert {c.dtype for c in found} == {solve(a, b).dtype}
+        for k, c in enumerate(found):
+            np.testing.assert_allclose(c, nested(solve, v, k)(a, b) / math.factorial(k), rtol=1e-6, atol=1e-12)
 
 
 def log_of_sum(x):

@@ -9,6 +9,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+import morula as mo
+
 V = [1.5, 0.7, 2.5]
 X, Y = [1.0, 2.0, 4.5], [0.3, 1.9, 2.2]
 
@@ -71,3 +73,12 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_gradient_agrees_with_differences(check, name):
     check(PROGRAMS[name], V)
+
+
+def test_equal_numbers_have_a_deviation_with_slope_zero():
+    x, mu = [2.0, 2.0, 2.0], 2.0
+    for f, *args in ((statistics.stdev, x), (statistics.pstdev, x), (statistics.pstdev, x, mu)):
+        zeros = ([0.0] * 3, 0.0)[: len(args)]
+        assert mo.gradient(f, *args) == zeros
+        assert mo.jvp(f, args, ([1.0, 2.0, -1.0], 0.5)[: len(args)])[1] == 0.0
+    assert mo.jvp(lambda x: statistics.NormalDist.from_samples(x).stdev, (x,), ([1.0, 2.0, -1.0],))[1] == 0.0

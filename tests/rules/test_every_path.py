@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from interpreted import interpreted
 from rule_cases import FILES, POINTS, Case, hash_of, sample, variations
-from rule_paths import all_of, is_structured, program_of, recorded
-from rule_tester import OF_ANY_ORDER, cotangent, has_refused_forms, is_refused
+from rule_directions import Directions, along
+from rule_paths import all_of, first_of, is_structured, program_of, recorded
+from rule_tester import OF_ANY_ORDER, cotangent, has_refused_forms, is_refused, without_integers
 
 import morula as mo
 from morula.core.errors import BadInput, NoDerivative
@@ -57,7 +58,7 @@ SLOW = {
     ),
 }
 """Distributions whose slopes are integrals: typed IR takes many seconds for each when it is interpreted, so they run as given."""
-ENDLESS = ("pro_", "obl_", "lmbda")
+ENDLESS = ("pro_", "obl_", "lmbda", "hyp1f1")
 """Beginnings of the names of functions that SciPy never comes back from at some values: they run as given, too."""
 OF_FREE_PHASE = {"eig", "eigh", "svd"}
 """Complex vectors have a phase that no derivative tells."""
@@ -72,6 +73,7 @@ class Paths:
         self.program = program_of(case.function, case.args, case.kwargs, case.active)
         self.run = all_of(self.program)
         self.interpreted = interpreted(self.run)
+        self.directions = Directions(case.function, self.program)
         self.has_run = False
 
     def differences(self, case: Case) -> list[str]:
@@ -84,12 +86,12 @@ class Paths:
         if not numeric_leaves(y):
             return []
         random = np.random.default_rng(7)
-        given = cotangent(y, random), cotangent(point, random), *point
+        given = cotangent(y, random), tuple(map(without_integers, point, cotangent(point, random))), *point
         try:
             with recorded(self.program):
                 expected = self.run(*given)
         except (*EXPECTED, *UNDEFINED):
-            return []
+            return self._differences_of_first_order(given)
         found = _differences("the value", y, expected[0])
         if is_structured(self.program, point):
             found += [f"structured: {what}" for what in compared(expected, self.run(*given))]
@@ -102,7 +104,18 @@ class Paths:
             if _finite(expected):
                 found.append(f"compiled: {type(error).__name__}: {error}")
         self.has_run = True
-        return found
+        return found + self.directions.differences(given, expected)
+
+    def _differences_of_first_order(self, given: tuple[Any, ...]) -> list[str]:
+        """How forward mode differs where reverse mode has no second derivative."""
+        self.has_run = True  # compiled programs may refuse the second derivative at other arguments, too
+        dy, _, *point = given
+        try:
+            with recorded(self.program):
+                expected = first_of(self.program)(dy, *point)
+        except (*EXPECTED, *UNDEFINED):
+            return []
+        return self.directions.differences(given, expected)
 
 
 def compared(expected: Any, found: Any) -> list[str]:
@@ -174,7 +187,7 @@ def check(cases: list[Case]) -> None:
             if name == "complex" and case.function.__name__ not in OF_FREE_PHASE:
                 found += [(name, d) for d in _against_differences(varied)]
         unwritten = UNWRITTEN.get(case.function.__name__, ())
-        what = f"{case.name}{case.args}{case.kwargs or ''}"
+        what = " ".join(f"{case.name}{case.args}{case.kwargs or ''}".split())
         failures += [f"{what}: {name}: {text}" for name, text in found if name not in unwritten]
     assert not failures, f"{len(failures)} differences:\n" + "\n".join(failures)
 
@@ -192,6 +205,8 @@ BATCH = 12
 """How many functions stand in one compiled program."""
 SHARE = {"native": 1, "xla": 4}
 """Of how many functions one is compiled."""
+SHARE_OF_DIRECTIONS = 4
+"""Of how many functions one is compiled in forward and Taylor mode, too."""
 
 
 @pytest.mark.parametrize("target", ["native", "xla"])
@@ -207,19 +222,29 @@ def test_a_sample_compiled_by_a_back_end_gives_the_same_derivatives(file, target
             warnings.simplefilter("ignore")
             made = [_recorded(case) for case in batch]
             batch, runs, given, expected = zip(*(x for x in made if x is not None))
-            found = mo.jit(lambda given, runs=runs: [run(*g) for run, g in zip(runs, given)], target=target)(given)
-        for case, e, x in zip(batch, expected, found, strict=True):
-            failures += [f"{case.name}{case.args}{case.kwargs or ''}: {text}" for text in compared(e, x)]
+
+            def program(given: Any, runs: Any = runs) -> Any:
+                return [{mode: run(*g) for mode, run in modes.items()} for modes, g in zip(runs, given)]
+
+            found = mo.jit(program, target=target)(given)
+        for case, g, e, x in zip(batch, given, expected, found, strict=True):
+            texts = compared(e, x.pop("reverse"))
+            texts += [f"{mode}: {text}" for mode, coefficients in x.items() for text in along(e, g, coefficients)]
+            failures += [f"{case.name}{case.args}{case.kwargs or ''}: {text}" for text in texts]
     assert not failures, f"{len(failures)} differences:\n" + "\n".join(failures)
 
 
 def _recorded(case: Case) -> tuple[Case, Any, Any, Any] | None:
-    """The program with its derivatives, arguments for it, and what it gives when recorded; None if that has no second order."""
+    """The program's modes, arguments for them, and the derivatives when recorded; None if there is no second order."""
     program = program_of(case.function, case.args, case.kwargs, case.active)
-    run, random = all_of(program), np.random.default_rng(7)
-    given = cotangent(program(*case.point), random), cotangent(case.point, random), *case.point
+    run, random, point = all_of(program), np.random.default_rng(7), case.point
+    given = cotangent(program(*point), random), tuple(map(without_integers, point, cotangent(point, random))), *point
     try:
         with recorded(program):
-            return case, run, given, run(*given)
+            expected = run(*given)
     except (*EXPECTED, *UNDEFINED):
         return None
+    modes = {"reverse": run}
+    if int(hash_of(case), 16) % SHARE_OF_DIRECTIONS == 0:
+        modes |= Directions(case.function, program).of_back_ends(given)
+    return case, modes, given, expected

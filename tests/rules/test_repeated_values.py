@@ -181,6 +181,23 @@ def test_compiled_code_refuses_a_loss_that_weighs_vectors_of_equal_values(target
             gradient(equal)
 
 
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("mode", ["forward", "taylor"])
+def test_forward_modes_refuse_vectors_that_are_orthogonal_to_ones(mode, path):
+    """The eigenvectors of a Laplacian sum to zero, so they are orthogonal to many cotangents that one might try."""
+    laplacian, v = scipy.linalg.circulant([2.0, -1.0, 0.0, -1.0]), np.arange(16.0).reshape(4, 4)
+
+    def exponential(a):
+        return rebuilt(np.linalg.eigh, np.exp, a)
+
+    along = {
+        "forward": lambda a: mo.jvp(exponential, (a,), (v,))[1],
+        "taylor": lambda a: mo.taylor(exponential, a, 1, [v])[1],
+    }[mode]
+    with pytest.raises(mo.NoDerivative, match="met equal values"):
+        run(path, along, laplacian)
+
+
 def test_a_decomposition_made_from_another_one_is_refused():
     with pytest.raises(mo.NoDerivative, match=rf"eigh, called at {__file__}:\d+, met equal.*scipy\.linalg\.sqrtm"):
         mo.grad(lambda a: np.sum(C * root(root(a))))(4 * np.eye(3))

@@ -75,6 +75,15 @@ def test_solve_triangular(trans, lower, unit_diagonal, kind):
 
 
 @KINDS
+def test_vectors_of_stacks_of_equations(kind):
+    a, b = random((2, 2, 2), kind) + 2 * np.eye(2), random((2,), kind)
+    for trans in (0, 1, 2):
+        check_rule(linalg.solve_triangular, a, b, trans, order=0)
+        check_gradients(lambda a, b, trans=trans: linalg.lu_solve(linalg.lu_factor(a), b, trans), a, b, order=1)
+    check_gradients(lambda c, b: linalg.cho_solve((c, True), b), np.tril(a), b, order=1)
+
+
+@KINDS
 @RIGHT_SIDES
 @pytest.mark.parametrize("l_and_u", [(1, 1), (2, 1), (0, 2), (1, 0)], ids=str)
 def test_solve_banded(l_and_u, shape, kind):
@@ -274,6 +283,19 @@ def test_functions_of_a_matrix(kind):
 def test_the_first_power_which_is_the_matrix_itself(kind):
     a = positive((2, 2), kind) / 2 + random((2, 2), kind) / 4
     check_gradients(lambda a, t: linalg.fractional_matrix_power(a, t), a, 1.0, order=1)
+
+
+@pytest.mark.filterwarnings("ignore:.*logm")
+def test_logarithms_and_fractional_powers_of_singular_matrices_are_refused():
+    power = linalg.fractional_matrix_power
+    for a in (np.ones((2, 2)), np.full((2, 2), 0.5), np.zeros((2, 2))):
+        with pytest.raises(
+            mo.NoDerivative, match="fractional_matrix_power .*not an integer has no derivative at a singular"
+        ):
+            mo.grad(lambda a: np.sum(power(a, 0.3)))(a)
+        with pytest.raises(mo.NoDerivative, match=r"scipy\.linalg\.logm has no derivative at a singular matrix"):
+            mo.grad(lambda a: np.sum(np.real(linalg.logm(a))))(a)
+    np.testing.assert_allclose(mo.grad(lambda a: np.sum(power(a, 2)))(np.ones((2, 2))), np.full((2, 2), 4.0))
 
 
 def test_expm_where_eigenvalues_repeat_and_eigenvectors_are_too_few():

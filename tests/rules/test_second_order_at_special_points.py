@@ -10,6 +10,7 @@ import operator
 
 import numpy as np
 import pytest
+from scipy import special
 
 import morula as mo
 from morula.core.testing.differences import ridders
@@ -101,3 +102,29 @@ def test_numbers_combined_along_an_axis(f, form):
         return np.sum(f.reduce(m, axis=1, **options) * WEIGHTS[:2])
 
     assert not wrong(g, [np.array(x) for x in LINES])
+
+
+AT_ENDS = [  # a distribution function, an end of its support, and the density and its slope there
+    (lambda x: special.gammainc(1.0, x), 0.0, 1.0, -1.0),
+    (lambda x: special.gammaincc(2.0, x), 0.0, 0.0, -1.0),
+    (lambda x: special.gdtr(3.0, 2.0, x), 0.0, 0.0, 9.0),
+    (lambda x: special.chdtr(4.0, x), 0.0, 0.0, 0.25),
+    (lambda x: special.betainc(2.0, 3.0, x), 0.0, 0.0, 12.0),
+    (lambda x: special.betainc(3.0, 2.0, x), 1.0, 0.0, -12.0),
+    (lambda x: special.betaincc(1.0, 2.0, x), 0.0, -2.0, 2.0),
+    (lambda x: special.fdtr(2.0, 3.0, x), 0.0, 1.0, -5 / 3),
+    (lambda x: special.fdtrc(4.0, 3.0, x), 0.0, 0.0, -20 / 3),
+    (lambda x: special.pdtr(1, x), 0.0, 0.0, -1.0),
+    (lambda x: special.bdtr(1, 3, x), 0.0, 0.0, -6.0),
+    (lambda x: special.nbdtr(1, 2, x), 0.0, 0.0, 6.0),
+]
+
+
+@pytest.mark.parametrize("i", range(len(AT_ENDS)))
+def test_distribution_functions_at_the_ends_of_their_supports(i):
+    f, x, slope, second = AT_ENDS[i]
+    with np.errstate(all="ignore"):
+        for run in (lambda g: g, lambda g: mo.jit(g, target="native")):
+            assert run(mo.value_and_grad(mo.grad(f)))(x) == pytest.approx((slope, second))
+            assert run(lambda x: mo.derivatives(f, x, 2))(x)[1:] == pytest.approx([slope, second])
+            assert run(lambda x: mo.jvp(mo.grad(f), (x,), (1.0,)))(x) == pytest.approx((slope, second))

@@ -67,6 +67,7 @@ REAL = [
     (special.inv_boxcox, (P, np.array([[-0.7], [0.0], [1.3]]))),
     (special.inv_boxcox1p, (P, np.array([[-0.7], [0.0], [1.3]]))),
     (special.tklmbda, (0.3, 0.7)),
+    (special.tklmbda, (np.array([-0.7, 0.3, 0.6, 2.0]), np.array([2.0, 2.5, -1.5, 1.5]))),  # also outside of the support
     (special.huber, (1.0, X)),
     (special.pseudo_huber, (1.2, X)),
     (special.owens_t, (X, 0.6)),

@@ -20,6 +20,7 @@ import rule_cases
 from scipy import special
 
 import morula.core.rules as rules
+from morula.core.errors import NoDerivative
 from morula.core.rules import find_rule
 from morula.core.rules.table import RULES, compiled
 
@@ -47,10 +48,26 @@ def test_functions_that_programs_often_call_have_rules():
 
 
 # Python functions of the language itself, which the engine knows, and NumPy's that only look at dtypes and shapes.
-LANGUAGE = {isinstance, type, len, range, sum, list, tuple, int, hasattr, zip, reversed, min, max}
+LANGUAGE = {
+    isinstance,
+    type,
+    len,
+    range,
+    sum,
+    list,
+    tuple,
+    int,
+    hasattr,
+    zip,
+    reversed,
+    min,
+    max,
+    complex,
+    NoDerivative,
+}
 
 OURS = {f"morula.core.rules.{name}" for name in (
-    "operators", "scalar_math", "ufuncs", "special", "bessel", "gamma_functions", "incomplete_functions",
+    "operators", "scalar_math", "ufuncs", "inverse_functions", "special", "bessel", "gamma_functions", "incomplete_functions",
     "distribution_functions", "hypergeometric",
 )}  # fmt: skip
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...ir.builder import Builder
 from ...ir.dynamic import Function, Operation, Value
+from ...ir.typed import ArrayType
 from ..inline import free_values, inline
 from ..reverse import by_rule, reverse, structural
 from ..reverse.cotangents import Cotangents, strong
@@ -43,6 +46,19 @@ def transposed(
         pullback, [False] * len(fixed) + [True] * len(linear), target, is_differentiated=b.is_differentiated
     )
     # A pullback is linear, so its transpose is the same everywhere; but it may treat zeros apart.
-    ones = [b.broadcast_to(b.constant(1, v.type.dtype), v.type.shape) for v in linear]
-    saved = inline(b, sweeps.forward, [*fixed, *ones])[len(pullback.block.results) :]
+    point = [_irregular(b, v.type) for v in linear]
+    saved = inline(b, sweeps.forward, [*fixed, *point])[len(pullback.block.results) :]
     return inline(b, sweeps.backward, [*saved, *tangents])
+
+
+def _irregular(b: Builder, kind: ArrayType) -> Value:
+    """Write an array that is orthogonal to no vector of a matrix by its structure, as ones are to those of a Laplacian.
+
+    Pullbacks of decompositions refuse cotangents that depend on the choice of vectors, and ones might not.
+    """
+    x = b.constant(1, kind.dtype)
+    for axis, n in enumerate(kind.shape):
+        if isinstance(n, int):
+            along = (1 + 0.5 * np.sin(np.arange(n) ** 2 + 1.0 + axis)).astype(kind.dtype)
+            x = b.ufunc(np.multiply, x, b.constant(along.reshape(n, *[1] * (kind.ndim - axis - 1))))
+    return b.broadcast_to(x, kind.shape)

@@ -19,7 +19,7 @@ import numpy as np
 from ...errors import NoDerivative
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Value
-from ...ir.vocabulary import Unstructured, make_list, make_tuple
+from ...ir.vocabulary import Unstructured, leave_if, leave_unless, make_list, make_tuple
 from ...rules import find_rule
 from ...source.statements import lower
 
@@ -64,6 +64,8 @@ def is_formula(function: Any) -> bool:
     """Whether a rule's function can be written here, assuming that its branches can be decided at compile time."""
     if isinstance(function, np.ufunc) or function in OPERATORS or function in _PLAIN:
         return True
+    if function in (leave_if, leave_unless):  # the end of a block, by an early return or an error
+        return False
     found = lowered(function) if isinstance(function, FunctionType) else None
     return found is not None and _is_written(found.block)
 

@@ -10,6 +10,7 @@ import numpy as np
 from ...ir.builder import Builder
 from ...ir.dynamic import Operation, Value
 from ...rules.operators import exponent_partial
+from ..reverse.by_rule import rule_of
 from ..reverse.formulas import write
 from .online import Online, formula_of
 
@@ -138,21 +139,33 @@ def _at_zero(online: Online, op: Operation, exponent: float | None, k: int) -> V
         shifted.append(zero if total is None else b.ufunc(np.divide, _over(online, total, m), v[0]))
     for m in range(min(k, len(shifted) - 1) + 1):
         found = b.where(b.ufunc(np.equal, n0, b.constant(float(k - m))), shifted[m], found)
-    return found
+    return b.where(b.ufunc(np.equal, n0, b.constant(0.0)), zero, found)
 
 
 def _of_exponent(online: Online, op: Operation, k: int) -> Value | None:
     """y = x^n with a varying exponent: y' = n y / x x' + y log(x) n'."""
     x, n = op.positional
     (y,) = op.results
+    if k == 1:
+        return online.by_slopes(online.slopes(op, rule_of(op, "taylor")), 1)
+    b = online.builder
     if op not in online.tangents:
-        b, found = online.builder, []
+        found = []
         if online.varies(x):
             write_slope = lambda: [b.ufunc(np.divide, b.ufunc(np.multiply, n, y), x)]  # noqa: E731
             found.append((x, online.program(write_slope)[0], True))
         found.append((n, online.program(lambda: [write(b, exponent_partial, [y, x, n])])[0], True))
         online.tangents[op] = found
-    return online.by_slopes(online.tangents[op], k)
+    regular = online.by_slopes(online.tangents[op], k)
+    x0, n0, x1 = online.base.get(x, x), online.base.get(n, n), _of(online, x, 1)
+    if regular is None or x1 is None or n0.type.dtype.kind == "c":
+        return regular
+    # Where x_0 is 0, y is t^(n_0 + n_1 t + ...) (x_1 + ...)^n, and t^(n_1 t) is 1 - O(t log t).
+    order, kind = b.constant(float(k)), y.type.dtype
+    power = b.ufunc(np.power, b.cast(x1, kind), b.constant(k, kind))
+    beyond = b.where(b.ufunc(np.equal, n0, order), power, b.constant(np.nan, kind))
+    at_zero = b.where(b.ufunc(np.greater, n0, order), b.constant(0, kind), beyond)
+    return b.where(b.ufunc(np.equal, x0, b.constant(0, x0.type.dtype)), at_zero, regular)
 
 
 def _over(online: Online, t: Value, k: int) -> Value:
@@ -167,9 +180,9 @@ def _of(online: Online, value: Value, k: int) -> Value | None:
 
 def _number(n: Value) -> float | None:
     """Return a real number that is known, else None."""
-    if not n.is_constant or n.type.shape or n.type.dtype.kind == "c" or not math.isfinite(n.constant):
+    if not n.is_constant or n.type.shape or np.imag(n.constant) or not math.isfinite(np.real(n.constant)):
         return None
-    return float(n.constant)
+    return float(np.real(n.constant))
 
 
 @formula_of(np.prod)

@@ -203,12 +203,15 @@ class Online:
         (y,) = op.results
         a, b = op.positional[equation.matrix], op.positional[equation.right]
         options = {name: v.constant for name, v in op.named.items()}
+        kind = strong(
+            y.type
+        ).dtype  # b may be real, or have fewer dimensions, where a is complex or a stack of matrices
         total = self.coefficient(b, k) if self.varies(b) else None
         for j in range(1, k + 1):
             aj, yj = self.coefficient(a, j) if self.varies(a) else None, self.coefficient(y, k - j)
             if aj is not None and yj is not None:
                 term = connected.trace_into(self.builder, equation.product, [aj, yj, self.base.get(b, b)], options)
-                term = conform(self.builder, term, strong(b.type)) if b.type.is_inexact else term
+                term = self.builder.cast(term, kind)
                 total = (
                     self.builder.ufunc(np.negative, term)
                     if total is None
@@ -217,8 +220,14 @@ class Online:
         if total is None:
             return None
         operands = [self.base.get(v, v) for v in op.positional]
-        operands[equation.right] = self.builder.cast(total, b.type.dtype)
-        return self.again(op, operands)
+        right = self.builder.cast(total, kind)
+        if b.type.ndim == right.type.ndim or b.type.ndim > 1:
+            operands[equation.right] = right
+            return self.again(op, operands)
+        # A stack of vectors is passed as one of matrices with one column.
+        operands[equation.right] = connected.trace_into(self.builder, lambda x: x[..., None], [right], {})
+        columns = self.builder.call(op.callee, operands, [operands[equation.right].type], **options)[0]
+        return connected.trace_into(self.builder, lambda x: x[..., 0], [columns], {})
 
     def expanded(self, op: Operation, k: int) -> Value | None:
         """Write coefficient k of a function of which the table of rules has a program for this."""
