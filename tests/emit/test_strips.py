@@ -72,6 +72,38 @@ def test_memory_of_smaller_elements_is_not_shared(short):
     check_against_numpy(made(build))
 
 
+def test_an_array_is_not_overwritten_through_another_shape(short):
+    def build(b, x):
+        y = own(b, x)
+        row = b.reshape(y, (1, N))
+        v = b.ufunc(np.sin, y)
+        ends = [b.constant(0, np.int64), b.constant(N - 1, np.int64)]
+        return [
+            b.ufunc(np.multiply, v, v),
+            b.call(typed.setitem, [row, *ends, v], [row.type], spec=("i", ("s", -1)))[0],
+        ]
+
+    check_against_numpy(made(build))
+
+
+def test_writes_to_parts_take_turns(short):
+    """As in the adjoint of a stencil: what is read, what is added at neighbours, and zeros where it was."""
+
+    def build(b, x):
+        y, lengths = own(b, x), [N - 2]
+        at = [b.constant(k, np.int64) for k in range(3)]
+        v = b.ufunc(np.multiply, b.getitem(y, [at[1]], (("s", 1),), lengths), b.constant(0.2))
+        zero = b.full((N - 2,), b.constant(0.0))
+        y = b.call(typed.setitem, [y, at[1], zero], [KIND], spec=(("s", 1),))[0]
+        total = x
+        for i in at:
+            total = b.call(typed.add_at, [total, i, v], [KIND], spec=(("s", 1),))[0]
+        total = b.call(typed.setitem, [total, at[1], zero], [KIND], spec=(("s", 1),))[0]
+        return [y, total]
+
+    check_against_numpy(made(build))
+
+
 def accumulated(b, x):
     return b.call(np.cumsum, [x], [x.type], axis=0)[0]
 
