@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.builder import Builder, Shape
-from ..ir.dynamic import Value
+from ..ir.dynamic import Block, Value
 from ..ir.promotion import result_dtype
 from ..ir.typed import ArrayType, Dim
 
@@ -48,3 +48,11 @@ def leading(builder: Builder, x: Value, shape: Shape) -> Value:
 def length_of(builder: Builder, n: int | Dim) -> Value:
     """Return a length as an int64."""
     return builder.cast(n.value, np.int64) if isinstance(n, Dim) else builder.constant(n, np.int64)
+
+
+def known_outside(block: Block, shape: Shape) -> tuple[int | Dim, ...]:
+    """Return a shape with zero in place of the lengths that a block computes."""
+    if all(isinstance(n, int) for n in shape):
+        return tuple(shape)
+    computed = {r for op in block.operations for r in op.results}
+    return tuple(0 if isinstance(n, Dim) and n.value in computed else n for n in shape)

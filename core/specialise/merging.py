@@ -21,7 +21,7 @@ from .forms import NUMBERS, containers, numbers_in, of_entries, of_items, same_c
 from .growing_lists import form_of, is_plain, made_of, tie
 from .identity import choose
 from .instances import held_by_instance, hold, is_instance
-from .joined_types import convert, join, leading, length_of, padded
+from .joined_types import convert, join, known_outside, leading, length_of, padded
 from .rows import Rows, has_rows, rows_of
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .state import After, content, value_after
@@ -382,6 +382,10 @@ class Merger:
             self.kept.append(x)
         return self.blanks[side, id(x)]
 
+    def zeros_of(self, kind: Any, side: int, to: int) -> Value:
+        with self.trace.builder.writing(self.blocks[to].operations):
+            return self.trace.builder.zeros(known_outside(self.blocks[side], kind.shape), kind.dtype)
+
     def new_zeros(self, x: Any, side: int, to: int) -> Any:
         trace = self.trace
         if type(x) is Choice:
@@ -391,14 +395,11 @@ class Merger:
         if isinstance(x, Scalar):
             return x.type.dtype.type(0) if not x.type.weak else x.type.dtype.type(0).item()
         if isinstance(x, Array):
-            with trace.builder.writing(self.blocks[to].operations):
-                made = trace.builder.zeros(x.type.shape, x.type.dtype)
-            array = Array(Storage(made))
+            array = Array(Storage(self.zeros_of(x.type, side, to)))
             trace.note_made(array.storage, self.regions[to])
             return array
         if type(x) is Rows:
-            with trace.builder.writing(self.blocks[to].operations):
-                return x.of(0, [Scalar(trace.builder.zeros(c.type.shape, c.type.dtype)) for c in x.columns])
+            return x.of(0, [Scalar(self.zeros_of(c.type, side, to)) for c in x.columns])
         if type(x) is Text:
             with trace.builder.writing(self.blocks[to].operations):
                 return Text(x.template, [self.zero(trace.value(e).type) for e in x.values])

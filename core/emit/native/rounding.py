@@ -7,21 +7,25 @@ several times faster.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
-from ...ir.dynamic import Block, Function, Operation, Value
+from ...ir.dynamic import Block, Function, Operation, Value, operands, walk
 from ...ir.typed import STACK
 
 _ROUNDED = {
     *(np.floor, np.ceil, np.trunc, np.rint, np.floor_divide, np.remainder, np.fmod, np.divmod, np.modf),
     *(np.sign, np.heaviside),
 }
+_TESTS = (np.isinf, np.isnan, np.isfinite)
 
 
 def decisive(function: Function) -> set[Value]:
     """Return the values of a function that are decisive, directly or through the values computed from them."""
     sources: dict[Value, list[Value]] = {}  # the values that a value is computed from
     found: list[Value] = []
+    choosing = _choosing(function)
 
     def flows(to: Value, *values: Value) -> None:
         sources.setdefault(to, []).extend(v for v in values if not v.is_constant)
@@ -29,7 +33,7 @@ def decisive(function: Function) -> set[Value]:
     def block(b: Block) -> None:
         for op in b.operations:
             if op.kind == "call":
-                if _decides(op):
+                if _decides(op) and not (op.callee in _TESTS and op.results[0] in choosing):
                     found.extend(v for v in op.operands if not v.is_constant)
                 for result in op.results:
                     flows(result, *op.operands)
@@ -58,17 +62,25 @@ def decisive(function: Function) -> set[Value]:
     return reached
 
 
+def _choosing(function: Function) -> set[Value]:
+    """Return the conditions of ``np.where`` that have no other use."""
+    used = Counter(v for v in operands(function.block) if not v.is_constant)
+    chosen = Counter(
+        op.operands[0] for op in walk(function.block) if op.callee is np.where and not op.operands[0].is_constant
+    )
+    return {v for v, count in chosen.items() if used[v] == count}
+
+
 def _decides(op: Operation) -> bool:
     """Return whether an operation turns real numbers into integers or bools.
 
-    A comparison with zero is exempt, and a test for infinities or NaN: the last digit does not make them.
+    A comparison with zero is exempt, and a test for infinities or NaN that only chooses elements (``np.where``): the last
+    digit does not make them. One that decides what runs is not: whether a solver goes on may depend on all digits.
     """
     if isinstance(op.callee, Function) or op.callee in _ROUNDED:
         return True
     kinds = [v.type for v in op.results if v.type is not STACK]
     if not any(_is_inexact(v) for v in op.operands) or all(kind.dtype.kind in "fc" for kind in kinds):
-        return False
-    if op.callee in (np.isinf, np.isnan, np.isfinite):
         return False
     if op.callee in (np.equal, np.not_equal):
         return not any(v.is_constant and not np.any(v.constant) for v in op.operands)
