@@ -57,6 +57,15 @@ STACK_SIZE, FRAMES = 1 << 28, 30_000
 """Stack size and recursion limit of the thread that compiles programs nested too deeply for the caller's stack."""
 
 
+def require_frames(count: int = 100) -> None:
+    """Raise RecursionError if fewer frames are left.
+
+    For libraries that keep a lock if a RecursionError comes while they take it: it comes here, before they are called.
+    """
+    if count:
+        require_frames(count - 1)
+
+
 def deeply(run: Callable[[], Any]) -> Any:
     """Return ``run()``; on a RecursionError, run it again in a thread with a larger stack."""
     try:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import linecache
 import sys
+import threading
 
 import pytest
 
 import morula as mo
+from morula.core.emit.native import machine
 
 
 def made(source, name):
@@ -59,6 +61,27 @@ def test_a_deep_nest_where_little_is_left_of_the_limit(target, nest, n):
         sys.setrecursionlimit(before)
     assert found == pytest.approx(f(3.25), rel=1e-13)
     assert compiled(-1.0) == pytest.approx(f(-1.0), rel=1e-13)
+
+
+def test_no_lock_of_llvm_is_left_taken():
+    """A RecursionError where LLVM's lock is taken would leave it taken: other threads would wait without end."""
+    text, processor = "define i32 @f() {\n  ret i32 1\n}\n", machine.host()
+    machine.object_code(machine.optimised(text, processor), processor)
+    failed, before = 0, sys.getrecursionlimit()
+    for left in range(12, 148, 2):
+        sys.setrecursionlimit(depth() + left)
+        try:
+            machine.object_code(machine.optimised(text, processor), processor)
+        except RecursionError:
+            failed += 1
+        finally:
+            sys.setrecursionlimit(before)
+        taken = []
+        thread = threading.Thread(target=lambda: taken.append(machine.optimised(text, processor)), daemon=True)
+        thread.start()
+        thread.join(60.0)
+        assert taken, f"the lock is taken after a run with {left} frames"
+    assert 0 < failed < 68
 
 
 def test_what_fails_in_the_larger_stack_is_raised_here():

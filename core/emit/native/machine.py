@@ -17,6 +17,7 @@ except ImportError:
     _binding = None
 
 from ...errors import BadInput
+from ...recursion import require_frames
 from . import capsules
 
 llvm: Any = _binding
@@ -79,6 +80,7 @@ def circumstances() -> str:
 
 def optimised(text: str, processor: Processor) -> Any:
     """Return the module of a text after LLVM's optimisation passes."""
+    require_frames()
     machine = _machine(processor)
     module = llvm.parse_assembly(text)
     module.triple = llvm.get_default_triple()
@@ -94,6 +96,7 @@ def optimised(text: str, processor: Processor) -> Any:
 
 
 def object_code(module: Any, processor: Processor) -> bytes:
+    require_frames()
     return _machine(processor).emit_object(module)
 
 
@@ -106,6 +109,7 @@ class Loaded:
     """Object code in memory, linked with ``symbols``: arrays, which are kept alive, and C functions of SciPy."""
 
     def __init__(self, code: bytes, symbols: Mapping[str, Any]) -> None:
+        require_frames()
         _start()
         self.keep = dict(symbols)
         for name, found in symbols.items():
