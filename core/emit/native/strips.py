@@ -266,6 +266,8 @@ def _strip(run: Run, order: Order, lazy: set[Value]) -> Strip | None:
     strip.is_flat = not run.rows and not run.updated and all(_is_flat(v, run.shape, order, lazy) for v in around)
     if not strip.is_flat and isinstance(run.shape[-1], int) and run.shape[-1] < LEAST_ROW:
         return None
+    if any(_steps_over(v, order, lazy) for v in around) or any(_is_apart(op) for op in run.updates):
+        return None
     width = sum(r.type.dtype.itemsize for r in strip.inside - run.rows)
     if run.rows:
         strip.size = int(run.shape[-1])
@@ -293,6 +295,24 @@ def _is_flat(value: Value, shape: tuple[Any, ...], order: Order, lazy: set[Value
     if op.callee in (typed.full, typed.broadcast_to):
         return math.prod(op.positional[0].type.bounds) == 1 if op.positional[0].type.shape else True
     return is_elementwise(op) and all(not v.type.shape or _is_flat(v, shape, order, lazy) for v in op.positional)
+
+
+def _steps_over(value: Value, order: Order, lazy: set[Value]) -> bool:
+    """Return whether the elements of a row lie apart in memory: each loop over a strip would read as much as one over the array."""
+    if value.is_constant or value not in lazy:
+        return False
+    op = order.maker[value]
+    if op.callee is typed.getitem and _is_apart(op):
+        return True
+    if op.callee is typed.transpose and op.named["axes"].constant[-1] != len(value.type.shape) - 1:
+        return True
+    return any(is_array(v) and _steps_over(v, order, lazy) for v in op.positional)
+
+
+def _is_apart(op: Operation) -> bool:
+    """Return whether an operation accesses every second element along the last axis of an array, or one of each row."""
+    spec, shape = op.named["spec"].constant, op.positional[0].type.shape
+    return len(spec) == len(shape) and spec[-1] not in (":", ("s", 1), ("s", -1)) and shape[-1] != 1
 
 
 def _keep_until_the_end(strip: Strip, order: Order, lazy: set[Value]) -> None:
