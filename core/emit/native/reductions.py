@@ -20,7 +20,7 @@ from .function import FunctionCode, emits
 from .real_functions import apply
 
 _ANY_ORDER = "reassoc nsz contract"
-_VECTOR = 8  # terms along the last axis that are worth a vector
+_VECTOR = 8  # terms along the last axis
 _MOST_TERMS = 80  # of a sum that is written out
 
 
@@ -73,7 +73,7 @@ def fold(
     """Emit a nest of loops that carries registers; ``step(indices, carried)`` returns the next carried registers.
 
     With ``is_sum``, the order of the iterations does not matter: a vector of terms, which is added up at the end, is
-    better than terms one by one, so the innermost loop is only unrolled if it is shorter than a vector.
+    better than terms one by one, so the innermost loop is not unrolled if it is a whole number of vectors.
     """
 
     unroll = is_small(lengths)
@@ -82,7 +82,7 @@ def fold(
         if at == len(lengths):
             return step(indices, carried)
         inner = lambda i, *x: level(at + 1, [*indices, i], list(x))  # noqa: E731
-        is_vector = is_sum and at == len(lengths) - 1 and lengths[at].isdigit() and int(lengths[at]) >= _VECTOR
+        is_vector = is_sum and at == len(lengths) - 1 and lengths[at].isdigit() and int(lengths[at]) % _VECTOR == 0
         return code.loop(lengths[at], inner, kinds, carried, unroll and not is_vector)
 
     return level(0, [], list(initial))
