@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy
+from docs_scripts import load
 
 import morula as mo
-
-DOCS = Path(__file__).resolve().parents[1] / "docs"
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
 
 coverage, compiled = load("coverage"), load("coverage_compiled")
 STATES = coverage.states()

@@ -7,9 +7,7 @@ Riemann where the function is holomorphic.
 from __future__ import annotations
 
 import cmath
-import importlib.util
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,6 +30,7 @@ from complex_cases import (
     weighted,
     weights,
 )
+from docs_scripts import load
 from path_tester import PATHS, run_on
 from rule_paths import program_of
 
@@ -39,7 +38,6 @@ import morula as mo
 from morula.core.testing.differences import rebuild_numbers, ridders
 from morula.testing import check_gradients
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 UNTESTED = untested()
 Z = np.array([1.3 + 0.4j, -0.7 - 1.1j, 0.2 + 0.9j])
 
@@ -119,14 +117,6 @@ def test_singular_vectors_through_what_does_not_depend_on_phases(shape):
         return np.sum(np.real(w * ((u * np.sin(s)) @ vh)))
 
     check_gradients(loss, a)
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_the_page_is_up_to_date():

@@ -246,9 +246,9 @@ class Code:
         ends = zip(kinds, initial, carried)
         return [self.value(f"phi {kind} [ {x}, %{before} ], [ {y}, %{latch} ]") for kind, x, y in ends]
 
-    def nest(self, lengths: Sequence[str], body: Callable[[list[str]], None]) -> None:
+    def nest(self, lengths: Sequence[str], body: Callable[[list[str]], None], may_unroll: bool = True) -> None:
         """Emit a nest of loops over an array's indices, the last dimension innermost."""
-        unroll = is_small(lengths)
+        unroll = may_unroll and is_small(lengths)
 
         def level(at: int, indices: list[str]) -> None:
             if at == len(lengths):

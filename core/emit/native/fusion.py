@@ -18,7 +18,8 @@ from ...ir.typed import STACK
 from .liveness import Order, Use
 from .real_functions import emitter_of
 
-REDUCTIONS = (np.sum, np.prod, np.max, np.min, np.any, np.all, np.argmax, np.argmin)
+FOLDS = (np.sum, np.prod, np.max, np.min, np.any, np.all)
+REDUCTIONS = (*FOLDS, np.argmax, np.argmin)
 ACCUMULATIONS = (np.cumsum, np.cumprod, np.maximum.accumulate, np.minimum.accumulate)
 FACTORISATIONS = {np.linalg.solve, np.linalg.inv, np.linalg.cholesky, np.linalg.det, np.linalg.slogdet}
 _DEAR = 12  # the cost of a call such as exp, in additions

@@ -37,11 +37,12 @@ def intrinsic(name: str) -> Emit:
 
 @cache
 def _vector_library() -> Any:
-    """Return libmvec, the C library's vector functions, or None."""
+    """Return libmvec, the C library's vector functions, or None; also where functions lack their names with a width."""
     try:
-        return ctypes.CDLL("libmvec.so.1")
+        library, scalars = ctypes.CDLL("libmvec.so.1"), ctypes.CDLL("libm.so.6")
     except OSError:
         return None
+    return library if hasattr(scalars, "expf64") else None
 
 
 _VERSIONS = (("sse2",), "b", 2), (("avx", "avx2"), "d", 4), (("avx", "avx2", "avx512f"), "e", 8)

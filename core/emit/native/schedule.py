@@ -14,7 +14,7 @@ from ...ir.dynamic import Block, Function, Operation, Value
 from ...ir.typed import STACK
 from .fusion import part
 
-_WRITES = (typed.setitem, typed.add_at)
+WRITES = (typed.setitem, typed.add_at)
 
 
 def scheduled(function: Function) -> Function:
@@ -31,7 +31,7 @@ def _rebased(operations: list[Operation]) -> list[Operation]:
     latest: dict[Any, Value] = {}  # the last result of writing a part of an array
     found = []
     for op in operations:
-        if op.kind == "call" and op.callee in _WRITES:
+        if op.kind == "call" and op.callee in WRITES:
             key = (op.operands[0], part(op))
             if op.callee is typed.setitem and key in latest and _covers(op):
                 op = replace(op, operands=[latest[key], *op.operands[1:]])
@@ -65,7 +65,7 @@ def _reads_before_writes(operations: list[Operation]) -> list[Operation]:
         return True
 
     for op in operations:
-        if op.kind == "call" and op.callee in _WRITES:
+        if op.kind == "call" and op.callee in WRITES:
             writer.setdefault(op.operands[0], op)
         if not _is_movable(op):
             continue
@@ -84,6 +84,6 @@ def _reads_before_writes(operations: list[Operation]) -> list[Operation]:
 
 def _is_movable(op: Operation) -> bool:
     """Return whether an operation is a call without effects that is not a write."""
-    if op.kind != "call" or op.may_raise or op.callee in _WRITES or isinstance(op.callee, Function):
+    if op.kind != "call" or op.may_raise or op.callee in WRITES or isinstance(op.callee, Function):
         return False
     return not any(v.type is STACK for v in (*op.operands, *op.results))

@@ -15,9 +15,10 @@ from .arrays import Array, Lazy, Memory, broadcast_indices
 from .elements import Element, address, element, in_memory, is_complex, register_kinds, registers
 from .elementwise import index_part
 from .function import PARTS, FunctionCode
-from .fusion import is_array
+from .fusion import FOLDS, is_array
 from .reductions import nothing, reduced
-from .strips import FOLDS, UPDATES, Strip, read
+from .schedule import WRITES
+from .strips import Strip, read
 from .updates import added, base_of_update
 
 
@@ -29,23 +30,11 @@ def run_by_strips(f: FunctionCode, strip: Strip) -> None:
     if strip.is_flat:
         _pieces(f, strip, here, [], code.product(lengths))
     else:
-        _rows(f, strip, here, lengths, [])
+        code.nest(lengths[:-1], lambda row: _pieces(f, strip, here, row, lengths[-1]), may_unroll=False)
     here.leave()
     for op in strip.members:
         if op.callee in FOLDS:
             PARTS["count_length"](f, op)
-
-
-def _rows(f: FunctionCode, strip: Strip, here: InStrip, lengths: list[str], row: list[str]) -> None:
-    if len(row) == len(lengths) - 1:
-        _pieces(f, strip, here, row, lengths[-1])
-        return
-
-    def inner(i: str) -> Sequence[str]:
-        _rows(f, strip, here, lengths, [*row, i])
-        return ()
-
-    f.code.loop(lengths[len(row)], inner, unroll=False)
 
 
 def _pieces(f: FunctionCode, strip: Strip, here: InStrip, row: list[str], length: str) -> None:
@@ -83,7 +72,7 @@ class InStrip:
         self.windows: dict[Value, Memory] = {}
         """The part of an array's memory that a member writes to."""
         for op in strip.members:
-            if op.callee in UPDATES:
+            if op.callee in WRITES:
                 self.open(op, op.positional[0] in strip.updated)
                 continue
             for r in op.results:
@@ -127,7 +116,7 @@ class InStrip:
             f.op = op
             if op.callee in FOLDS:
                 self.fold(op)
-            elif op.callee in UPDATES:
+            elif op.callee in WRITES:
                 self.update(op)
             elif op.callee is typed.reshape:
                 self.define(op.results[0], self.arrays[op.positional[0]])

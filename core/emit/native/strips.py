@@ -17,15 +17,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ...ir import typed
 from ...ir.dynamic import Block, Function, Operation, Value, operands
 from ...ir.typed import STACK, ArrayType, Dim
 from ...passes.index_proofs import Proofs
 from .buffers import Placement
-from .fusion import accesses, is_array, is_elementwise, is_view, part
+from .fusion import FOLDS, accesses, is_array, is_elementwise, is_view, part
 from .liveness import Order, Use
+from .schedule import WRITES
 
 LEAST = 2048  # elements of an array; loops over fewer are not worth it
 LEAST_ROW = 16  # elements of a row that is a strip
@@ -33,8 +32,6 @@ SIZES = 128, 1024  # elements of a strip, at least and at most
 _CACHED = 24 * 2**10  # bytes of all arrays of one strip
 _MOST_ROWS = 128 * 2**10  # the same where strips are whole rows
 _MOST_DEFERRED = 64  # operations put off until after a run: each is looked at again
-UPDATES = (typed.setitem, typed.add_at)
-FOLDS = (np.sum, np.prod, np.max, np.min, np.any, np.all)
 
 
 @dataclass
@@ -54,7 +51,7 @@ class Run:
         """Return whether an operation can be a member; if so, what it makes is noted."""
         if op.kind != "call" or op.may_raise or any(not isinstance(r.type, ArrayType) for r in op.results):
             return False
-        if op.callee in UPDATES:
+        if op.callee in WRITES:
             return self._admits_update(op)
         if any(v in self.updated for v in op.positional):
             return False
@@ -130,7 +127,7 @@ def _first(op: Operation, users: Counter[Value]) -> Run | None:
     """Return a run that an operation can begin."""
     if op.kind != "call" or op.may_raise or isinstance(op.callee, Function):
         return None
-    of = op.positional[:1] if op.callee in FOLDS else op.positional[-1:] if op.callee in UPDATES else op.results[:1]
+    of = op.positional[:1] if op.callee in FOLDS else op.positional[-1:] if op.callee in WRITES else op.results[:1]
     kind = of[0].type if of else None
     if not isinstance(kind, ArrayType) or not kind.shape or math.prod(kind.bounds) < LEAST:
         return None
@@ -164,7 +161,7 @@ def _gathered(
     waiting = list(reversed(operations))
     while waiting:
         op = waiting.pop()
-        run = _first(op, users) if op.callee not in UPDATES or _is_movable(op, proofs) else None
+        run = _first(op, users) if op.callee not in WRITES or _is_movable(op, proofs) else None
         if run is None:
             found.append(op)
             continue
@@ -200,7 +197,7 @@ def _is_movable(op: Operation, proofs: Proofs | None) -> bool:
     """Return whether the place of an operation does not matter: it costs little memory and does not end the program."""
     if op.kind != "call" or op.may_raise or isinstance(op.callee, Function):
         return False
-    if op.callee is typed.getitem or op.callee in UPDATES:
+    if op.callee is typed.getitem or op.callee in WRITES:
         return proofs is None or op in proofs.in_range
     if op.callee in (typed.stack_push, typed.stack_pop):
         return True
@@ -282,7 +279,7 @@ def _strip(run: Run, order: Order, lazy: set[Value]) -> Strip | None:
 
 def read(op: Operation) -> list[Value]:
     """Return the arrays that a member reads element by element."""
-    return [v for v in (op.positional[-1:] if op.callee in UPDATES else op.positional) if is_array(v)]
+    return [v for v in (op.positional[-1:] if op.callee in WRITES else op.positional) if is_array(v)]
 
 
 def _is_flat(value: Value, shape: tuple[Any, ...], order: Order, lazy: set[Value]) -> bool:
@@ -323,7 +320,7 @@ def _keep_until_the_end(strip: Strip, order: Order, lazy: set[Value]) -> None:
         for operand in read(op):
             if operand in made:
                 continue
-            same = operand.type.shape == op.results[0].type.shape or op.callee in UPDATES
+            same = operand.type.shape == op.results[0].type.shape or op.callee in WRITES
             for root, ways in accesses(operand, order, lazy, found).items():
                 base, parts = written.get(_source(root, order), (root, {()}))
                 if not same or root is not base or ways != parts:
@@ -335,7 +332,7 @@ def _written(strip: Strip, order: Order) -> dict[Value, tuple[Value, set[Any]]]:
     found: dict[Value, tuple[Value, set[Any]]] = {}
     first: dict[Value, Value] = {}
     for op in strip.members:
-        if op.callee in UPDATES:
+        if op.callee in WRITES:
             base = first[op.results[0]] = first.get(op.positional[0], op.positional[0])
             is_whole = all(e == ":" for e in op.named["spec"].constant)
             found.setdefault(_source(base, order), (base, set()))[1].add(() if is_whole else part(op))
@@ -354,5 +351,5 @@ def fits(strip: Strip, placement: Placement) -> bool:
     return all(
         placement.of[op.positional[0]] is placement.of[op.results[0]]
         for op in strip.members
-        if op.callee in UPDATES and op.positional[0] in strip.updated
+        if op.callee in WRITES and op.positional[0] in strip.updated
     )
