@@ -32,6 +32,7 @@ from .heaps_in_python import HEAPS
 from .identity import has_choice
 from .instances import held_by_instance, is_instance, special
 from .iterators import (
+    LEFT,
     Count,
     Enumerate,
     Filter,
@@ -255,9 +256,11 @@ def as_python_bool(trace: Any, test: Any) -> Any:
 
 def _some(is_any: bool) -> Any:
     def some(trace: Any, iterable: Any) -> Any:
-        combine = operator.or_ if is_any else operator.and_
+        combine, taken, may_be_endless = operator.or_ if is_any else operator.and_, itertools.count(), is_fused(iterable)
 
         def step(found: Any, x: Any) -> Any:
+            if may_be_endless and next(taken) > LEFT:
+                raise BadInput("the items may have no end")  # another attempt follows
             test = as_python_bool(trace, trace.expressions.truth(x))
             if isinstance(test, bool):
                 return found if test is not is_any else is_any
@@ -265,7 +268,7 @@ def _some(is_any: bool) -> Any:
 
         if isinstance(iterable, Traced):
             return trace.folds.fold(iterable, not is_any, step)
-        found, may_be_endless = NotImplemented, is_fused(iterable)
+        found = NotImplemented
         if not (may_be_endless and trace.allows("may_grow")):
             with suppress(BadInput) if may_be_endless else nullcontext():
                 found = trace.folds.unless_it_matters(lambda: trace.folds.fold(iterable, not is_any, step))
