@@ -5,8 +5,8 @@ Instrumented code uses more frames than plain Python, and the engine itself recu
 
 from __future__ import annotations
 
+import _thread
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -57,13 +57,33 @@ STACK_SIZE, FRAMES = 1 << 28, 30_000
 """Stack size and recursion limit of the thread that compiles programs nested too deeply for the caller's stack."""
 
 
-def require_frames(count: int = 100) -> None:
-    """Raise RecursionError if fewer frames are left.
+def in_thread(run: Callable[[], Any]) -> Any:
+    """Return ``run()``, called in a thread of its own with a larger stack: signal handlers do not run there.
 
-    For libraries that keep a lock if a RecursionError comes while they take it: it comes here, before they are called.
+    A handler that raises here leaves the thread running; ``threading.Thread`` is not used, because it would not survive that.
     """
-    if count:
-        require_frames(count - 1)
+    found: list[Any] = []
+    raised: list[BaseException] = []
+    done = _thread.allocate_lock()
+
+    def attempt() -> None:
+        try:
+            found.append(run())
+        except BaseException as error:
+            raised.append(error)
+        finally:
+            done.release()
+
+    done.acquire()
+    before = _thread.stack_size(STACK_SIZE)
+    try:
+        _thread.start_new_thread(attempt, ())
+    finally:
+        _thread.stack_size(before)
+    done.acquire()
+    if raised:
+        raise raised[0]
+    return found[0]
 
 
 def deeply(run: Callable[[], Any]) -> Any:
@@ -72,28 +92,15 @@ def deeply(run: Callable[[], Any]) -> Any:
         return run()
     except RecursionError:
         pass
-    found: list[Any] = []
-    raised: list[BaseException] = []
 
-    def attempt() -> None:
-        try:
-            with one_at_a_time:
-                found.append(run())
-        except BaseException as error:
-            raised.append(error)
+    def again() -> Any:
+        with one_at_a_time:
+            return run()
 
     deep = DeepRecursion(FRAMES)
-    before = threading.stack_size(STACK_SIZE)
     try:
         deep.begin()
-        thread = threading.Thread(target=attempt, daemon=True)
         with given_up():
-            thread.start()
-            threading.stack_size(before)
-            thread.join()
+            return in_thread(again)
     finally:
-        threading.stack_size(before)
         deep.end()
-    if raised:
-        raise raised[0]
-    return found[0]

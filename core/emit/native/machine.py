@@ -1,10 +1,14 @@
-"""LLVM: compile the text of a module to object code for a processor, and load object code as callable functions."""
+"""LLVM: compile the text of a module to object code for a processor, and load object code as callable functions.
+
+LLVM runs in a thread of its own, whose stack is large enough for deeply nested programs.  In the caller's thread, a signal (Ctrl-C) or
+a RecursionError could come while llvmlite takes its lock or frees an object: the lock would stay taken, or the object be freed twice.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,7 +21,7 @@ except ImportError:
     _binding = None
 
 from ...errors import BadInput
-from ...recursion import require_frames
+from ...recursion import in_thread
 from . import capsules
 
 llvm: Any = _binding
@@ -78,48 +82,43 @@ def circumstances() -> str:
     return f"{version} {llvm.get_default_triple()} {processor.name} {processor.features}"
 
 
-def optimised(text: str, processor: Processor) -> Any:
-    """Return the module of a text after LLVM's optimisation passes."""
-    require_frames()
-    machine = _machine(processor)
-    module = llvm.parse_assembly(text)
-    module.triple = llvm.get_default_triple()
-    module.data_layout = str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
-    options.loop_unrolling = (
-        False  # small loops are written unrolled; more of it costs time to compile and wins nothing
-    )
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-    return module
+def object_code(text: str, processor: Processor) -> bytes:
+    """Return the object code of a module, given as text, after LLVM's optimisation passes."""
+    return _compiled(text, processor, lambda module, machine: machine.emit_object(module))
 
 
-def object_code(module: Any, processor: Processor) -> bytes:
-    require_frames()
-    return _machine(processor).emit_object(module)
+def assembly(text: str, processor: Processor) -> str:
+    """Return the same machine code as assembly text."""
+    return _compiled(text, processor, lambda module, machine: machine.emit_assembly(module))
 
 
-def assembly(module: Any, processor: Processor) -> str:
-    """Return the machine code as assembly text."""
-    return _machine(processor).emit_assembly(module)
+def _compiled(text: str, processor: Processor, emit: Callable[[Any, Any], Any]) -> Any:
+    def run() -> Any:
+        machine = _machine(processor)
+        module = llvm.parse_assembly(text)
+        module.triple = llvm.get_default_triple()
+        module.data_layout = str(machine.target_data)
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
+        # Small loops are written unrolled; more of it costs time to compile and wins nothing.
+        options.loop_unrolling = False
+        builder = llvm.create_pass_builder(machine, options)
+        passes = builder.getModulePassManager()
+        passes.run(module, builder)
+        found = emit(module, machine)
+        for used in (passes, builder, options, module):
+            used.close()
+        return found
+
+    return in_thread(run)
 
 
 class Loaded:
     """Object code in memory, linked with ``symbols``: arrays, which are kept alive, and C functions of SciPy."""
 
     def __init__(self, code: bytes, symbols: Mapping[str, Any]) -> None:
-        require_frames()
-        _start()
         self.keep = dict(symbols)
-        for name, found in symbols.items():
-            llvm.add_symbol(name, found.ctypes.data if isinstance(found, np.ndarray) else capsules.address(found))
-        # An engine takes ownership of its target machine, so it cannot share the cached one.
-        target = llvm.Target.from_default_triple()
-        machine = target.create_target_machine(opt=3, reloc="pic", jit=True)
-        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self.engine.finalize_object()
+        self.engine = in_thread(lambda: _engine(code, symbols))
 
     def address(self, name: str) -> int:
         return self.engine.get_function_address(name)
@@ -127,6 +126,19 @@ class Loaded:
     def variable(self, name: str) -> int:
         """Return the address of a global variable."""
         return self.engine.get_global_value_address(name)
+
+
+def _engine(code: bytes, symbols: Mapping[str, Any]) -> Any:
+    _start()
+    for name, found in symbols.items():
+        llvm.add_symbol(name, found.ctypes.data if isinstance(found, np.ndarray) else capsules.address(found))
+    # An engine takes ownership of its target machine, so it cannot share the cached one.
+    target = llvm.Target.from_default_triple()
+    machine = target.create_target_machine(opt=3, reloc="pic", jit=True)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
 
 
 def c_callback(function: Any) -> Any:

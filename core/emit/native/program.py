@@ -224,11 +224,10 @@ def compile_function(
     words = ProgramText.LENGTHS + dims
     objects = write_call(function, program, words) if has_fast_call(function) else None
     text = program.text()
-    module = machine.optimised(text, processor)
     return NativeProgram(
         {
             "text": text,
-            "code": machine.object_code(module, processor),
+            "code": machine.object_code(text, processor),
             "symbols": program.module.symbols,
             "parameters": [_Kind(v.type) for v in function.parameters],
             "results": [_Kind(v.type) for v in function.block.results],
