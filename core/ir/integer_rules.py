@@ -44,7 +44,7 @@ def _extreme(largest: bool) -> Any:
 
 def _quotient(bounds: Any, result: Value, operands: Sequence[Value]) -> None:
     a, (low, high) = bounds.form(operands[0]), bounds.interval(operands[1])
-    if low < 1:
+    if not 1 <= low <= high:  # an empty interval: the program does not get here
         return
     ends = [x // y for x in bounds.interval(operands[0]) for y in (low, high)]
     bounds.atom(result, (), [a] if bounds.lower(a, 0) >= 0 else (), (min(ends), max(ends)))
@@ -52,7 +52,7 @@ def _quotient(bounds: Any, result: Value, operands: Sequence[Value]) -> None:
 
 def _remainder(bounds: Any, result: Value, operands: Sequence[Value]) -> None:
     (least, most), divisor = bounds.interval(operands[1]), bounds.form(operands[1])
-    if least >= 1:
+    if 1 <= least <= most:
         a = bounds.form(operands[0])
         high = [divisor + Affine(-1), *([a] if bounds.lower(a, 0) >= 0 else ())]
         bounds.atom(result, (), high, (0, most - 1))

@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import BadInput
 from .dynamic import Value
 from .exceptions import exception_of
 from .traced_text import filled
@@ -318,6 +319,22 @@ EXACT: dict[Any, Callable[[int, int], int]] = {
 }
 overflows = Primitive("overflows", _overflows)
 """overflows(a, b, function=np.add): whether a sum (difference, product, power with b >= 0) of two int64 overflows."""
+
+# Samples of a batch
+
+
+def _without_batch(shape, *values, axis):
+    raise BadInput(f"the axis {axis!r} belongs to no vmap around this call")
+
+
+lane_index = Primitive("lane_index", _without_batch)
+"""lane_index(axis=): the number of the sample in the batch whose axis has this name."""
+
+lane_sum = Primitive("lane_sum", _without_batch)
+"""lane_sum(x, axis=): the sum of x over all samples."""
+
+lanes_joined = Primitive("lanes_joined", _without_batch)
+"""lanes_joined(x, axis=): the x of all samples, along a new first axis."""
 
 # User-defined derivatives
 

@@ -24,8 +24,10 @@ class Copy:
         """The type in the copy: lengths in a type are values, so they are mapped too."""
         if not isinstance(kind, ArrayType) or kind.is_static:
             return kind
-        lengths = (replace(n, value=self.value(n.value)) if isinstance(n, Dim) else n for n in kind.shape)
-        return replace(kind, shape=tuple(lengths))
+        return replace(kind, shape=tuple(map(self.length, kind.shape)))
+
+    def length(self, n: int | Dim) -> int | Dim:
+        return replace(n, value=self.value(n.value)) if isinstance(n, Dim) else n
 
     def define(self, value: Value) -> Value:
         """Make the copy of a value that the copied code defines."""

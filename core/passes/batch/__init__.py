@@ -1,0 +1,108 @@
+"""Batching on typed IR: makes, of a program for one sample, the program for all samples of a batch.
+
+    varying      which values differ between samples, and where samples take different ways
+    sweep        blocks for all samples: calls, and branches and loops under masks
+    structural   typed IR's own operations, reductions and products
+    indexing     parts of arrays
+    functions    functions of NumPy and SciPy
+    in_turn      what is computed for one sample after the other
+
+For XLA, every operation acts on all samples at once. For native code, a program whose samples take different ways becomes a loop
+over samples, each of which takes its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir import typed
+from ...ir.dynamic import Block, Function, Value, walk
+from ...ir.typed import INT64, STACK, Dim
+from ..dead_code import remove_dead_code
+from ..inline import copy_function, rename
+from .functions import TRANSFORMS
+from .in_turn import run_in_turn
+from .sweep import OF_LANES, Sweep
+from .varying import Varying, ragged, refuse_own_lengths
+
+__all__ = ["batch"]
+
+
+def batch(
+    function: Function, varying: Sequence[bool], lanes: int | Dim, target: str = "native", axis: Any = None
+) -> Function:
+    """Return the function for all samples of a batch.
+
+    It takes the function's parameters, those that vary with the samples along a new first axis, and returns the results with the
+    samples along a new first axis, all of them.
+
+    Args:
+        function: typed IR; it is not changed.
+        varying: for each parameter, whether samples differ in it.
+        lanes: the number of samples, at least one.
+        target: ``"native"`` or ``"xla"``.
+        axis: the name of the samples' axis in ``lane_index``, ``lane_sum`` and ``lanes_joined``.
+
+    Raises:
+        BadInput: the length of an array differs between samples, or the program cannot be batched for this target.
+    """
+    function, number = _with_number(function, axis)
+    found = Varying(function, [*varying, True])
+    sweep = Sweep(lanes, found, target, axis)
+    parameters = [sweep.fresh(p, p in found) for p in function.parameters[:-1]]
+    with sweep.builder.block() as made:
+        sweep.copy.known[number] = sweep.builder.iota(lanes)
+        if target == "native" and takes_turns(function, found, axis):
+            run_in_turn(sweep, function.block)
+        else:
+            refuse_own_lengths(ragged(function.block, found), found)
+            sweep.block(function.block)
+        made.results = [sweep.whole(v) for v in function.block.results]
+    return remove_dead_code(Function(f"{function.name}_batch", parameters, made, function.filename))
+
+
+def _with_number(function: Function, axis: Any) -> tuple[Function, Value]:
+    """Return a copy of a function whose last parameter is the number of the sample, in place of ``lane_index``."""
+    made, number = copy_function(function), Value("lane", INT64)
+    found: list[Value] = []
+    _drop_numbers(made.block, axis, found)
+    rename(made.block, dict.fromkeys(found, number))
+    made.parameters = [*made.parameters, number]
+    return made, number
+
+
+def _drop_numbers(block: Block, axis: Any, found: list[Value]) -> None:
+    kept = []
+    for op in block.operations:
+        for inner in op.blocks:
+            _drop_numbers(inner, axis, found)
+        if op.callee is typed.lane_index and op.named["axis"].constant == axis:
+            found += op.results
+        else:
+            kept.append(op)
+    block.operations = kept
+
+
+def takes_turns(function: Function, varying: Varying, axis: Any) -> bool:
+    """Whether native code runs the whole program for one sample after the other.
+
+    It does so unless all samples at once have a gain, as products with one matrix have, or unless samples need each other.
+    """
+    operations = [*walk(function.block)]
+    if any(op.callee in OF_LANES and op.named["axis"].constant == axis for op in operations):
+        return False
+    if any(isinstance(op.callee, Function) or op.callee in (typed.debug_print, typed.callback) for op in operations):
+        return True
+    has_stack = any(r.type is STACK for op in operations for r in op.results)
+    if any(True for _ in ragged(function.block, varying)) or has_stack and varying.diverging:
+        return True
+    return not any(_gains(op, varying) for op in operations)
+
+
+def _gains(op: Any, varying: Varying) -> bool:
+    if op.callee in (np.matmul, np.linalg.solve) and op.operands[-1].type.ndim + op.operands[0].type.ndim > 2:
+        return varying.any(op.operands) and any(v not in varying and v.type.ndim > 1 for v in op.operands)
+    return op.callee in TRANSFORMS and varying.any(op.positional)
