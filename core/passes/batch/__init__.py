@@ -51,7 +51,11 @@ def batch(
     """
     function, number = _with_number(function, axis)
     found = Varying(function, [*varying, True])
-    sweep = Sweep(lanes, found, target, axis)
+
+    def of_function(other: Function) -> Function:
+        return batch(other, [True] * len(other.parameters), lanes, target)
+
+    sweep = Sweep(lanes, found, target, axis, of_function)
     parameters = [sweep.fresh(p, p in found) for p in function.parameters[:-1]]
     with sweep.builder.block() as made:
         sweep.copy.known[number] = sweep.builder.iota(lanes)

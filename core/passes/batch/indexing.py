@@ -48,7 +48,7 @@ def placed(sweep: Any, varies: bool, index: Sequence[Value], spec: Spec, part: A
     """
     b, left = sweep.builder, list(index)
     given = [None if entry == ":" else left.pop(0) for entry in spec]
-    arrays = [v.type.ndim for entry, v in zip(spec, given) if entry == "a"]
+    arrays = [v.type.ndim for entry, v in zip(spec, given) if entry == "a" and v is not None]
     count = max(arrays, default=0)  # dimensions of the index arrays
     places = part_dimensions(spec, count)
     own: list[Any] = [None] * part.ndim  # what each axis of the part is

@@ -181,13 +181,9 @@ def _raise_if(sweep, op):
 
 @batched(typed.custom)
 def _custom(sweep, op):
-    from . import batch
-
     constants = {name: v.constant for name, v in op.named.items()}
     for name in constants.keys() & {"backward", "forward"}:
-        given = constants[name]
-        varying = [True] * len(given.parameters)
-        constants[name] = batch(given, varying, sweep.lanes, sweep.target)
+        constants[name] = sweep.function(constants[name])
     operands = [sweep.whole(v) for v in op.positional]
     return sweep.builder.call(typed.custom, operands, [sweep.type(r.type) for r in op.results], **constants)
 

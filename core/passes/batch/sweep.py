@@ -7,7 +7,7 @@ used.  A loop runs until it has ended for every sample, and those for which it h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import BadInput
 from ...ir import typed
 from ...ir.builder import Builder
-from ...ir.dynamic import Block, Operation, Value, callee_name, walk
+from ...ir.dynamic import Block, Function, Operation, Value, callee_name, walk
 from ...ir.typed import STACK, ArrayType, Dim
 from ..inline import Copy
 from ..reverse.checkpoint import iterations_of
@@ -34,11 +34,15 @@ CHEAP = 40
 class Sweep:
     """The program for all samples, while it is written.
 
-    ``lanes`` is the number of samples, ``axis`` the name under which the program refers to them, if it has one.
+    ``lanes`` is the number of samples, ``axis`` the name under which the program refers to them, if it has one; ``function`` makes, of
+    a function whose parameters all vary, that for all samples.
     """
 
-    def __init__(self, lanes: int | Dim, varying: Varying, target: str, axis: Any = None) -> None:
+    def __init__(
+        self, lanes: int | Dim, varying: Varying, target: str, axis: Any, function: Callable[[Function], Function]
+    ) -> None:
         self.builder = Builder()
+        self.function = function
         self.lanes, self.varying, self.target, self.axis = lanes, varying, target, axis
         self.copy = Copy()
         self.mask: Value | None = None
@@ -193,27 +197,33 @@ class Sweep:
         self.copy.known.update(zip(op.results, found))
 
     def uniform_loop(self, op: Operation) -> None:
-        count = len(op.results)
         initial = self.results(op, op.initial)
-        blocks = []
-        for block in op.blocks:
-            own = block.parameters[len(block.parameters) - count :]
-            outer = [self.fresh(p, False) for p in block.parameters[: len(block.parameters) - count]]
-            parameters = [self.fresh(p, r in self.varying) for p, r in zip(own, op.results)]
-            with self.builder.block([*outer, *parameters]) as made:
-                if op.kind == "range":
-                    self.builder.integers.index(outer[0], *map(self.get, op.operands[:3]))
-                self.block(block)
-                is_body = block is op.blocks[-1]
-                made.results = self.results(op, block.results) if is_body else [self.get(v) for v in block.results]
-            blocks.append(made)
+        blocks = [self.block_of_loop(op, block) for block in op.blocks]
         bounds = [self.get(v) for v in op.operands[:3]] if op.kind == "range" else []
-        operands = [*bounds, *initial]
-        found = self.builder.operation(op.kind, op.callee, operands, [v.type for v in initial], blocks=blocks)
-        for before, parameter, after, result in zip(initial, parameters, made.results, found):
+        found = self.builder.operation(
+            op.kind, op.callee, [*bounds, *initial], [v.type for v in initial], blocks=blocks
+        )
+        body = blocks[-1]
+        parameters = body.parameters[len(body.parameters) - len(found) :]
+        for before, parameter, after, result in zip(initial, parameters, body.results, found):
             if self.descends(after, parameter, self.mask):
                 self.note(result, before)
         self.copy.known.update(zip(op.results, found))
+
+    def block_of_loop(self, op: Operation, block: Block) -> Block:
+        index = block.parameters[: len(block.parameters) - len(op.results)]
+        carried = block.parameters[len(index) :]
+        parameters = [
+            *(self.fresh(p, False) for p in index),
+            *(self.fresh(p, r in self.varying) for p, r in zip(carried, op.results)),
+        ]
+        with self.builder.block(parameters) as made:
+            if op.kind == "range":
+                self.builder.integers.index(parameters[0], *map(self.get, op.operands[:3]))
+            self.block(block)
+            is_body = block is op.blocks[-1]
+            made.results = self.results(op, block.results) if is_body else [self.get(v) for v in block.results]
+        return made
 
     # ---- where samples take different ways
 
