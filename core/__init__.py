@@ -111,6 +111,7 @@ from .jacobians.wirtinger import wirtinger
 if TYPE_CHECKING:
     from . import debug, random
     from .callbacks import callback
+    from .compilation.batching import all_gather, axis_index, pmax, pmean, pmin, psum, vmap
     from .compilation.just_in_time import jit
     from .debug.audits import audit
     from .debug.non_finite import debug_nans
@@ -122,7 +123,9 @@ __all__ = [
     "NoDerivative",
     "NonFinite",
     "adjoint",
+    "all_gather",
     "audit",
+    "axis_index",
     "callback",
     "checkpoint",
     "constant",
@@ -143,6 +146,10 @@ __all__ = [
     "jvp",
     "linearize",
     "nestlevel",
+    "pmax",
+    "pmean",
+    "pmin",
+    "psum",
     "pullback",
     "random",
     "show",
@@ -152,17 +159,25 @@ __all__ = [
     "tree",
     "value_and_grad",
     "vjp",
+    "vmap",
     "wirtinger",
 ]
 
 _LATER = {
+    "all_gather": "compilation.batching",
     "audit": "debug.audits",
+    "axis_index": "compilation.batching",
     "callback": "callbacks",
     "debug": "debug",
     "debug_nans": "debug.non_finite",
     "jit": "compilation.just_in_time",
+    "pmax": "compilation.batching",
+    "pmean": "compilation.batching",
+    "pmin": "compilation.batching",
+    "psum": "compilation.batching",
     "random": "random",
     "tree": "values.tree",
+    "vmap": "compilation.batching",
 }
 """Names of the compiled path -> the module that defines them; imported on first use."""
 

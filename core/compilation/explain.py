@@ -121,7 +121,7 @@ def _summary(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _details(compilation: Compilation) -> list[str]:
-    program, lines = compilation.program, []
+    program, lines = compilation.program, list(compilation.program.batches)
     if program.locks:
         lines.append(f"locks that are held while it runs: {len(program.locks)}")
     if program.hidden:

@@ -137,6 +137,8 @@ class Interpreter(Branches):
         self.given_objects: dict[int, Any] = {}
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
+        self.axes: dict[Any, Any] = {}
+        self.batches: list[str] = []
         self.filters: list[Any] = []  # those of warnings, before each context that sets some
         self.filter_regions: list[Any] = []
         self.recorded = False  # whether warnings are recorded, and dropped with the record
@@ -335,6 +337,7 @@ class Program:
     outside: dict[int, type]
     """The outside lists, dicts and objects, by id: the program assumes that no argument is one of them."""
     locks: tuple[Any, ...]  # held while it runs, and its changes are made
+    batches: tuple[str, ...]  # how each batch is computed
 
     def result(self, results: list[Any], parameters: Sequence[Any], objects: Any) -> Any:
         """Build the Python result from the function's results, its parameters, and the caller's numbered objects.
@@ -497,4 +500,5 @@ def _traced(
         results.is_irregular,
         {} if has_one_memory else trace.outside.holders(),
         tuple(trace.outside.locks.found),
+        tuple(trace.batches),
     )

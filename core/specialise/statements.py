@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadInput, MorulaError
+from ..errors import FOLDER, BadInput, MorulaError
 from ..faults import fault, is_fault
 from ..ir.derived import is_list
 from ..source.definitions import is_of_library
@@ -165,6 +165,8 @@ class StatementsOf:
     def locate(self, error: MorulaError, node: ast.AST) -> None:
         """Add the innermost function, file and line to a message, and the user's too if that is a library's."""
         filename = self.trace.scope.filename
+        if filename.startswith(FOLDER) and not filename.startswith(_IN_PYTHON):
+            return  # the engine's own code: the user's line is that of the call
         is_library = is_of_library(filename) or filename.startswith(_IN_PYTHON)
         if not getattr(error, "is_located", False) and not (is_library and getattr(error, "is_in_library", False)):
             remedy = _REMEDY if getattr(error, "is_in_library", False) else ""

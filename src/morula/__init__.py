@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         vjp,
     )
     from .core.callbacks import callback
+    from .core.compilation.batching import all_gather, axis_index, pmax, pmean, pmin, psum, vmap
     from .core.compilation.just_in_time import jit
     from .core.debug.audits import audit
     from .core.debug.non_finite import debug_nans
@@ -59,7 +60,9 @@ __all__ = [
     "NonFinite",
     "__version__",
     "adjoint",
+    "all_gather",
     "audit",
+    "axis_index",
     "callback",
     "checkpoint",
     "constant",
@@ -87,6 +90,10 @@ __all__ = [
     "ode",
     "optim",
     "physics",
+    "pmax",
+    "pmean",
+    "pmin",
+    "psum",
     "pullback",
     "random",
     "show",
@@ -100,6 +107,7 @@ __all__ = [
     "tree",
     "value_and_grad",
     "vjp",
+    "vmap",
     "wirtinger",
 ]
 

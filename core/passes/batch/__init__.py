@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import BadInput
 from ...ir import typed
 from ...ir.dynamic import Block, Function, Value, walk
 from ...ir.typed import INT64, STACK, Dim
@@ -32,7 +33,13 @@ __all__ = ["batch"]
 
 
 def batch(
-    function: Function, varying: Sequence[bool], lanes: int | Dim, target: str = "native", axis: Any = None
+    function: Function,
+    varying: Sequence[bool],
+    lanes: int | Dim,
+    target: str = "native",
+    axis: Any = None,
+    report: list[str] | None = None,
+    alike: Sequence[bool] = (),
 ) -> Function:
     """Return the function for all samples of a batch.
 
@@ -45,26 +52,34 @@ def batch(
         lanes: the number of samples, at least one.
         target: ``"native"`` or ``"xla"``.
         axis: the name of the samples' axis in ``lane_index``, ``lane_sum`` and ``lanes_joined``.
+        alike: for each result, whether it must not depend on the sample; it is returned once then.
+        report: gets a text that says how the samples are computed.
 
     Raises:
         BadInput: the length of an array differs between samples, or the program cannot be batched for this target.
     """
     function, number = _with_number(function, axis)
+    alike = alike or [False] * len(function.block.results)
     found = Varying(function, [*varying, True])
 
     def of_function(other: Function) -> Function:
         return batch(other, [True] * len(other.parameters), lanes, target)
 
     sweep = Sweep(lanes, found, target, axis, of_function)
+    if any(on and v in found for v, on in zip(function.block.results, alike)):
+        raise BadInput("vmap: out_axes is None for a result that differs between samples; give it an axis")
     parameters = [sweep.fresh(p, p in found) for p in function.parameters[:-1]]
     with sweep.builder.block() as made:
         sweep.copy.known[number] = sweep.builder.iota(lanes)
-        if target == "native" and takes_turns(function, found, axis):
+        in_turns = target == "native" and takes_turns(function, found, axis)
+        if report is not None:
+            report.append(how(found, in_turns, target))
+        if in_turns:
             run_in_turn(sweep, function.block)
         else:
             refuse_own_lengths(ragged(function.block, found), found)
             sweep.block(function.block)
-        made.results = [sweep.whole(v) for v in function.block.results]
+        made.results = [sweep.get(v) if on else sweep.whole(v) for v, on in zip(function.block.results, alike)]
     return remove_dead_code(Function(f"{function.name}_batch", parameters, made, function.filename))
 
 
@@ -110,3 +125,16 @@ def _gains(op: Any, varying: Varying) -> bool:
     if op.callee in (np.matmul, np.linalg.solve) and op.operands[-1].type.ndim + op.operands[0].type.ndim > 2:
         return varying.any(op.operands) and any(v not in varying and v.type.ndim > 1 for v in op.operands)
     return op.callee in TRANSFORMS and varying.any(op.positional)
+
+
+def how(varying: Varying, in_turns: bool, target: str) -> str:
+    """Say how the samples are computed, for ``explain``."""
+    diverging = sorted({(op.line, {"range": "for"}.get(op.kind, op.kind)) for op in varying.diverging})
+    where = ", ".join(f"`{kind}` at line {line}" for line, kind in diverging)
+    if in_turns:
+        return "one sample after the other, in a native loop" + (
+            f"; samples take different ways at {where}" if where else ""
+        )
+    if not where:
+        return "all samples at once"
+    return f"all samples at once, {'in turn' if target == 'native' else 'under masks'} where they take different ways: {where}"

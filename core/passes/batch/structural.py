@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import BadInput
 from ...ir import typed
 from ...ir.dynamic import Operation, Value
 from ...ir.typed import INT64, STACK, Dim
@@ -210,5 +211,9 @@ def is_own(sweep: Any, op: Operation) -> bool:
 
 def _of_all(sweep: Any, op: Operation) -> Value:
     if sweep.mask is not None:
-        raise sweep.refused(op, "in a branch or loop that samples take differently; take it out of the branch or loop")
+        name = "psum" if op.callee is typed.lane_sum else "all_gather"
+        raise BadInput(
+            f"{name} over the axis {sweep.axis!r} stands in a branch or loop that samples take differently, so that not all of them reach "
+            "it; take it out of the branch or loop"
+        )
     return sweep.whole(op.operands[0])

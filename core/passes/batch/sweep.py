@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import BadInput
 from ...ir import typed
 from ...ir.builder import Builder
-from ...ir.dynamic import Block, Function, Operation, Value, callee_name, walk
+from ...ir.dynamic import Block, Function, Operation, Value, walk
 from ...ir.typed import STACK, ArrayType, Dim
 from ..inline import Copy
 from ..reverse.checkpoint import iterations_of
@@ -93,9 +92,6 @@ class Sweep:
         if value not in self.varying:
             return x
         return self.builder.getitem(x, [lane], ("i", *[":"] * value.type.ndim), [])
-
-    def refused(self, op: Operation, what: str) -> BadInput:
-        return BadInput(f"{callee_name(op.callee)} (line {op.line}) stands {what}")
 
     # ---- masks
 

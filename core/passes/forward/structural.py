@@ -41,7 +41,17 @@ def _cast(b, op, tangents):
     tangents.set(op.results[0], tangents.get(op.operands[0]))
 
 
-@tangent_of(typed.full, typed.broadcast_to, typed.reshape, typed.transpose, typed.getitem, np.sum, np.imag)
+@tangent_of(
+    typed.full,
+    typed.broadcast_to,
+    typed.reshape,
+    typed.transpose,
+    typed.getitem,
+    typed.lane_sum,
+    typed.lanes_joined,
+    np.sum,
+    np.imag,
+)
 def _first(b, op, tangents):
     x, *others = op.positional
     tangents.set(op.results[0], again(b, op, [tangents.filled(x), *others]))

@@ -15,7 +15,7 @@ import numpy as np
 from ...ir import typed
 from ...ir.builder import Builder, Shape
 from ...ir.dynamic import Operation, Value
-from ...ir.typed import ArrayType, Spec, part_dimensions
+from ...ir.typed import INT64, ArrayType, Spec, part_dimensions
 from .cotangents import Cotangents, is_zero, zeros
 
 Adjoint = Callable[[Builder, Operation, Cotangents, Sequence[Any]], None]
@@ -72,6 +72,26 @@ def along(b: Builder, x: Value, axis: int, start: Value, step: int, length: Any)
     """A slice of x along one axis."""
     spec = tuple(("s", step) if i == axis else ":" for i in range(x.type.ndim))
     return b.getitem(x, [start], spec, [length])
+
+
+# Samples of a batch
+
+
+@adjoint_of(typed.lane_sum)
+def _lane_sum(b, op, cotangents, dys):
+    cotangents.add(op.operands[0], summed(b, op, dys[0]))
+
+
+@adjoint_of(typed.lanes_joined)
+def _lanes_joined(b, op, cotangents, dys):
+    total = summed(b, op, dys[0])
+    own = b.call(typed.lane_index, [], [INT64], axis=op.named["axis"].constant)[0]
+    cotangents.add(op.operands[0], b.getitem(total, [own], ("i", *[":"] * (total.type.ndim - 1)), []))
+
+
+def summed(b: Builder, op: Operation, dy: Value) -> Value:
+    """The sum of all samples' cotangents."""
+    return b.call(typed.lane_sum, [dy], [ArrayType(dy.type.dtype, dy.type.shape)], axis=op.named["axis"].constant)[0]
 
 
 # Parts of arrays

@@ -1,0 +1,115 @@
+"""Batches inside compiled code: what ``lanes`` (of ``vmap``) and operations on all samples do on traced values.
+
+As for a derivative, the function is traced into a typed function of its own, for one sample; ``passes.batch`` makes the function for
+all samples of it, which is inlined where it was called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadInput
+from ..faults import kind_of
+from ..ir import typed
+from ..ir.dynamic import Value
+from ..ir.typed import INT64, ArrayType
+from ..passes.batch import batch
+from ..passes.inline import inline
+from .functions import Captured
+from .iterators import Iterator
+from .traced import Array, Scalar, Storage
+
+
+def trace_lanes(
+    trace: Any, of_one: Callable[..., Any], arrays: Sequence[Any], axis: Any, name: str
+) -> tuple[list[Any], list[Any], Any]:
+    """Return the results of ``of_one`` for all samples of a program's arrays, those that are the same, and the structure."""
+    builder = trace.builder
+    given = [trace.value(x) for x in arrays]
+    count = given[0].type.shape[0]
+    for v in given[1:]:
+        if v.type.shape[0] != count:  # lengths that are known have been compared
+            builder.same_length(count, v.type.shape[0])
+    parameters = [Value("x", ArrayType(v.type.dtype, v.type.shape[1:])) for v in given]
+
+    counts: list[int] = []
+
+    def run() -> tuple[list[Value], Any]:
+        trace.axes[axis] = count
+        try:
+            found = trace.call(of_one, trace.new([_sample(p) for p in parameters]))
+        finally:
+            del trace.axes[axis]
+        leaves, alike, y = trace.iterate(found)
+        counts[:] = [len(leaves), len(alike)]
+        return [trace.value(x) for x in (*leaves, *alike)], y
+
+    made = Captured(trace, name, parameters, run)
+    first = builder.constant(0, np.int64)
+    if made.raises:
+        of_first = [builder.getitem(v, [first], ("i", *[":"] * (v.type.ndim - 1)), []) for v in given]
+        made.settle(inline(builder, made.function, [*of_first, *made.free]))
+    _refuse_changes(trace, made, name)
+    report: list[str] = []
+    varying = [True] * len(parameters) + [False] * len(made.free)
+    alike = set(made.asked[counts[0] :])
+    whole = batch(made.function, varying, count, trace.target, axis, report, [v in alike for v in made.results])
+    trace.batches.append(f"vmap of {name}: {report[0]}")
+    found = dict(zip(made.results, inline(builder, whole, [*given, *made.free])))
+    results = [trace.wrap(found[v]) for v in made.asked]
+    return trace.new(results[: counts[0]]), trace.new(results[counts[0] :]), made.outcome
+
+
+def _sample(parameter: Value) -> Any:
+    return Array(Storage(parameter)) if parameter.type.shape else Scalar(parameter)
+
+
+def _refuse_changes(trace: Any, made: Captured, name: str) -> None:
+    """Refuse a function that leaves something behind that all samples would share."""
+    for holder, _ in made.region.after.values():
+        if not isinstance(holder, Iterator) and trace.made_in(holder) is not made.region.changes:
+            what = (
+                "an array"
+                if isinstance(holder, Storage)
+                else "variables"
+                if type(holder) is dict
+                else f"a {kind_of(holder)}"
+            )
+            raise BadInput(f"vmap: {name} changes {what} that all samples share; return the new values instead")
+
+
+def _check(trace: Any, function: str, axis: Any) -> None:
+    if axis not in trace.axes:
+        raise BadInput(without_axis(function, axis, trace.axes))
+
+
+def without_axis(function: str, axis: Any, known: Iterable[Any] = ()) -> str:
+    names = [repr(a) for a in known if isinstance(a, str)]
+    return f"{function}: no vmap around this call has axis_name={axis!r}" + (
+        f"; there is {', '.join(names)}" if names else ""
+    )
+
+
+def trace_sum(trace: Any, x: Any, axis: Any) -> Any:
+    _check(trace, "psum", axis)
+    value = trace.value(x)
+    if value.type.dtype.kind == "b":
+        value = trace.builder.cast(value, np.int64)
+    return trace.wrap(
+        trace.builder.call(typed.lane_sum, [value], [ArrayType(value.type.dtype, value.type.shape)], axis=axis)[0]
+    )
+
+
+def trace_joined(trace: Any, x: Any, axis: Any) -> Any:
+    _check(trace, "all_gather", axis)
+    value = trace.value(x)
+    kind = ArrayType(value.type.dtype, (trace.axes[axis], *value.type.shape))
+    return trace.wrap(trace.builder.call(typed.lanes_joined, [value], [kind], axis=axis)[0])
+
+
+def trace_index(trace: Any, axis: Any) -> Any:
+    _check(trace, "axis_index", axis)
+    return trace.wrap(trace.builder.call(typed.lane_index, [], [INT64], axis=axis)[0])
