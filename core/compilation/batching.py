@@ -205,8 +205,7 @@ def batched(
         y = f(*[_of_sample(x, axis, left) for x, axis in zip(args, axes)], **kwargs)
         leaves: list[Any] = []
         alike: list[Any] = []
-        _sort(y, out_axes, leaves, alike)
-        return leaves, alike, y
+        return leaves, alike, _sorted(y, out_axes, leaves, alike)
 
     axis = axis_name if axis_name is not None else of_one
     leaves, alike, y = lanes(of_one, arrays, axis, describe(f))
@@ -278,31 +277,38 @@ def _of_sample(x: Any, axes: Any, samples: Any) -> Any:
     """Return an argument with the arrays of one sample in the places of those of all."""
     if axes is None:
         return x
-    if isinstance(axes, dict):
-        return {k: _of_sample(x[k], a, samples) for k, a in axes.items()}
-    if isinstance(axes, (list, tuple)):
-        made = [_of_sample(part, a, samples) for part, a in zip(x, axes)]
-        return made if isinstance(x, list) else getattr(type(x), "_make", type(x))(made)
+    if isinstance(axes, (list, tuple, dict)):
+        return _filled(x, axes, [_of_sample(part, a, samples) for part, a in _parts(x, axes, "an argument")])
     return tree.rebuild(x, lambda path, leaf: next(samples), is_leaf=_is_mapped)
 
 
-def _sort(y: Any, axes: Any, leaves: list[Any], alike: list[Any]) -> None:
-    """Append the numbers and arrays of a result: those with an axis of samples, and those without."""
+def _sorted(y: Any, axes: Any, leaves: list[Any], alike: list[Any]) -> Any:
+    """Append the numbers and arrays of a result, those with an axis of samples and those without; return its structure.
+
+    The structure has zeros in their places.
+    """
     if isinstance(axes, (list, tuple, dict)):
-        for part, a in _parts(y, axes, "the result"):
-            _sort(part, a, leaves, alike)
-    else:
-        into = alike if axes is None else leaves
-        tree.rebuild(y, lambda path, leaf: into.append(leaf), is_leaf=is_number)
+        made = [_sorted(part, a, leaves, alike) for part, a in _parts(y, axes, "the result")]
+        return _filled(y, axes, made)
+
+    def zero(path: tree.Path, leaf: Any) -> Any:
+        (alike if axes is None else leaves).append(leaf)
+        return 0.0
+
+    return tree.rebuild(y, zero, is_leaf=is_number, is_shared=False)
+
+
+def _filled(x: Any, axes: Any, parts: list[Any]) -> Any:
+    """Return a container like x that holds these parts, in the order of the axes."""
+    if isinstance(axes, dict):
+        return dict(zip(axes, parts))
+    return parts if isinstance(x, list) else getattr(type(x), "_make", type(x))(parts)
 
 
 def _joined(y: Any, axes: Any, leaves: Any, alike: Any) -> Any:
     """Return the structure of a result with the results of all samples."""
-    if isinstance(axes, dict):
-        return {k: _joined(y[k], a, leaves, alike) for k, a in axes.items()}
-    if isinstance(axes, (list, tuple)):
-        made = [_joined(part, a, leaves, alike) for part, a in zip(y, axes)]
-        return made if isinstance(y, list) else getattr(type(y), "_make", type(y))(made)
+    if isinstance(axes, (list, tuple, dict)):
+        return _filled(y, axes, [_joined(part, a, leaves, alike) for part, a in _parts(y, axes, "the result")])
 
     def whole(path: tree.Path, leaf: Any) -> Any:
         if axes is None:
@@ -312,7 +318,7 @@ def _joined(y: Any, axes: Any, leaves: Any, alike: Any) -> Any:
             raise BatchError(f"vmap: out_axes is {axes}, but the results of all samples have {np.ndim(x)} axes")
         return np.moveaxis(x, 0, axes) if axes else x
 
-    return tree.rebuild(y, whole, is_leaf=is_number)
+    return tree.rebuild(y, whole, is_leaf=is_number, is_shared=False)
 
 
 def lanes(of_one: Function, arrays: Sequence[Any], axis: Any, name: str) -> tuple[list[Any], list[Any], Any]:

@@ -26,8 +26,8 @@ from ..dead_code import remove_dead_code
 from ..inline import copy_function, rename
 from .functions import TRANSFORMS
 from .in_turn import run_in_turn
-from .sweep import OF_LANES, Sweep
-from .varying import Varying, ragged, refuse_own_lengths
+from .sweep import Sweep
+from .varying import OF_LANES, Varying, ragged, refuse_own_lengths
 
 __all__ = ["batch"]
 
@@ -60,7 +60,7 @@ def batch(
     """
     function, number = _with_number(function, axis)
     alike = alike or [False] * len(function.block.results)
-    found = Varying(function, [*varying, True])
+    found = Varying(function, [*varying, True], axis)
 
     def of_function(other: Function) -> Function:
         return batch(other, [True] * len(other.parameters), lanes, target)

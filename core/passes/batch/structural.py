@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import BadInput
 from ...ir import typed
 from ...ir.dynamic import Operation, Value
-from ...ir.typed import INT64, STACK, Dim
+from ...ir.typed import INT64, STACK, ArrayType, Dim
 from .indexing import placed
 
 Written = Callable[[Any, Operation], "list[Value]"]
@@ -201,7 +201,16 @@ def _lane_sum(sweep, op):
 
 @batched(typed.lanes_joined)
 def _lanes_joined(sweep, op):
-    return [_of_all(sweep, op)] if is_own(sweep, op) else again(sweep, op, [sweep.get(op.operands[0])])
+    if is_own(sweep, op):
+        return [_of_all(sweep, op)]
+    # The samples of the other batch come first.
+    kind = sweep.type(op.results[0].type)
+    n, m, *shape = kind.shape
+    axis = op.named["axis"].constant
+    (found,) = sweep.builder.call(
+        op.callee, [sweep.get(op.operands[0])], [ArrayType(kind.dtype, (m, n, *shape))], axis=axis
+    )
+    return [sweep.builder.transpose(found, (1, 0, *range(2, kind.ndim)))]
 
 
 def is_own(sweep: Any, op: Operation) -> bool:

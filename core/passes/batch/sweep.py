@@ -21,10 +21,7 @@ from ..inline import Copy
 from ..reverse.checkpoint import iterations_of
 from . import functions, structural
 from .in_turn import in_turn
-from .varying import Varying
-
-OF_LANES = (typed.lane_sum, typed.lanes_joined)
-"""Operations on all samples."""
+from .varying import OF_LANES, Varying
 
 CHEAP = 40
 """A branch with at most so many operations is run for all samples, even if none takes it."""

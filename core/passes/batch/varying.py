@@ -7,16 +7,24 @@ A value varies if it is computed from one that does, or if a condition that vari
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from ...errors import BadInput
 from ...ir.dynamic import Block, Function, Operation, Value
 from ...ir.typed import STACK, ArrayType, lane_sum, lanes_joined, lengths
 
+OF_LANES = (lane_sum, lanes_joined)
+"""Operations on all samples of a batch."""
+
 
 class Varying:
-    """The values of a function that differ between samples, given the parameters that do."""
+    """The values of a function that differ between samples, given the parameters that do.
 
-    def __init__(self, function: Function, parameters: Sequence[bool]) -> None:
+    ``axis`` is the name of the batch: the same for all samples is what is computed from all of them.
+    """
+
+    def __init__(self, function: Function, parameters: Sequence[bool], axis: Any = None) -> None:
+        self.axis = axis
         self.values: set[Value] = {p for p, on in zip(function.parameters, parameters, strict=True) if on}
         self.diverging: set[Operation] = set()
         before = -1
@@ -44,7 +52,7 @@ class Varying:
             self.values.update(r for r in op.results if has_own_length(r, self))
 
     def spread_call(self, op: Operation) -> None:
-        if op.callee in (lane_sum, lanes_joined):
+        if op.callee in OF_LANES and op.named["axis"].constant == self.axis:
             return
         if self.any(op.positional) or any(r.type is STACK for r in op.results):
             # What lies on a stack is kept for each sample: which values those are is not followed.
