@@ -19,7 +19,7 @@ from .nested import LEVELS, nested
 from .program import GROUPS, derivatives
 from .race import Outcome, race
 
-TITLES = {"objectives": "GradBench's objectives", "programs": "Modes"}
+TITLES = {"objectives": "GradBench's objectives", "programs": "Modes", "batches": "Batches"}
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..racing.contender import collected
 
-GROUPS = ("objectives", "programs")
+GROUPS = ("objectives", "programs", "batches")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -113,19 +113,41 @@ def _compiled(text: str, processor: Processor, emit: Callable[[Any, Any], Any]) 
     return in_thread(run)
 
 
-class Loaded:
-    """Object code in memory, linked with ``symbols``: arrays, which are kept alive, and C functions of SciPy."""
+_ENGINES: dict[int, Any] = {}
+"""The engines of the programs that are loaded.
 
-    def __init__(self, code: bytes, symbols: Mapping[str, Any]) -> None:
+A program may be garbage as part of a cycle, whose objects are finalised in any order: its engine, which is not part of it, is there
+until the program is.
+"""
+
+
+class Loaded:
+    """Object code in memory, linked with ``symbols``: arrays, which are kept alive, and C functions of SciPy.
+
+    ``owned`` are the names of its variables that hold memory of the C library, which is freed with the program.
+    """
+
+    def __init__(self, code: bytes, symbols: Mapping[str, Any], owned: Sequence[str] = ()) -> None:
         self.keep = dict(symbols)
-        self.engine = in_thread(lambda: _engine(code, symbols))
+        self.owned = owned
+        _ENGINES[id(self)] = in_thread(lambda: _engine(code, symbols))
 
     def address(self, name: str) -> int:
-        return self.engine.get_function_address(name)
+        return _ENGINES[id(self)].get_function_address(name)
 
     def variable(self, name: str) -> int:
         """Return the address of a global variable."""
-        return self.engine.get_global_value_address(name)
+        return _ENGINES[id(self)].get_global_value_address(name)
+
+    def __del__(self) -> None:
+        if id(self) in _ENGINES:
+            for name in self.owned:
+                free(ctypes.c_void_p.from_address(self.variable(name)).value)
+            del _ENGINES[id(self)]
+
+
+free = ctypes.CDLL(None).free
+free.argtypes = [ctypes.c_void_p]
 
 
 def _engine(code: bytes, symbols: Mapping[str, Any]) -> Any:

@@ -41,7 +41,7 @@ class NativeProgram:
     def __init__(self, saved: dict[str, Any]) -> None:
         self._saved = saved
         self.llvm_text: str = saved["text"]
-        self._loaded = machine.Loaded(saved["code"], saved["symbols"])
+        self._loaded = machine.Loaded(saved["code"], saved["symbols"], saved["kept"])
         self._entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
             self._loaded.address("entry")
         )
@@ -105,10 +105,6 @@ class NativeProgram:
 
     def _raised(self, error: BaseException, place: int) -> BaseException:
         return raised_at(error, self.places[place]) if 0 <= place < len(self.places) else error
-
-    def __del__(self) -> None:
-        for name in self._saved["kept"]:
-            _free(ctypes.c_void_p.from_address(self._loaded.variable(name)).value)
 
     def to_bytes(self) -> bytes:
         """Return the serialised program: object code for this processor, and its metadata.
@@ -187,7 +183,7 @@ class NativeStack:
 
     def __del__(self) -> None:
         if self.words[0]:
-            _free(int(self.words[0]) - 32)
+            machine.free(int(self.words[0]) - 32)
 
 
 @cache
@@ -199,8 +195,6 @@ def _stack_key() -> int:
 
 
 _restore = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 3)(("PyErr_Restore", ctypes.pythonapi))
-_free = ctypes.CDLL(None).free
-_free.argtypes = [ctypes.c_void_p]
 
 
 def compile_function(
