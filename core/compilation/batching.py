@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
+from ..api import Transformed
 from ..eager.recorded.call import call
 from ..eager.recorded.tape import Tape
 from ..errors import BadInput, MorulaError
@@ -78,10 +79,29 @@ class Batched:
     def __init__(self, f: Function, in_axes: Axes, out_axes: Axes, axis_name: str | None) -> None:
         functools.update_wrapper(self, f, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
         self.made = f, in_axes, out_axes, axis_name
-        self.program = _Program(self)
-        self.compiled = Jitted(self.program, "auto", set(), set(), Checks())
-        self.refused: dict[Any, str] = {}
-        """Why the function is not compiled, by the types of the arguments."""
+        self.kept = _Programs(self.made)
+
+    @property
+    def programs(self) -> _Programs:
+        """The programs of this function, or of another one with the same code that closes over the same objects."""
+        identity = _identity(self.made[0])  # of now: closures may be given other contents
+        key = (identity, *map(repr, self.made[1:]))
+        found = _PROGRAMS.get(key)
+        if found is not self.kept and found is not None and _identity(found.program.made[0]) == identity:
+            return found
+        _PROGRAMS.pop(key, None)
+        _PROGRAMS[key] = self.kept  # the last one was used last
+        while len(_PROGRAMS) > MOST_PROGRAMS:
+            del _PROGRAMS[next(iter(_PROGRAMS))]
+        return self.kept
+
+    @property
+    def compiled(self) -> Jitted:
+        return self.programs.compiled
+
+    @property
+    def program(self) -> _Program:
+        return self.kept.program
 
     def __repr__(self) -> str:
         f, in_axes, *_ = self.made
@@ -123,14 +143,14 @@ class Batched:
 
     def run(self, args: Any, kwargs: Any, compiled: Callable[[], Any], in_turn: Callable[[], Any]) -> Any:
         """Run the compiled function, or, where it cannot be compiled, the function for one sample after the other."""
-        key = self.key(args, kwargs)
-        if key not in self.refused:
+        key, refused = self.key(args, kwargs), self.programs.refused
+        if key not in refused:
             try:
                 return compiled()
             except MorulaError as error:
                 if isinstance(error, BatchError):
                     raise
-                self.refused[key] = str(error)
+                refused.add(key)
         return in_turn()
 
     def key(self, args: Any, kwargs: Any) -> Any:
@@ -166,6 +186,51 @@ class Batched:
         return text
 
 
+class _Programs:
+    """The programs of a function of a batch; ``refused``: the types of arguments for which it is not compiled."""
+
+    def __init__(self, made: tuple[Any, ...]) -> None:
+        self.program = _Program(made)
+        self.compiled = Jitted(self.program, "auto", set(), set(), Checks())
+        self.refused: set[Any] = set()
+
+
+MOST_PROGRAMS = 64
+_PROGRAMS: dict[Any, _Programs] = {}
+"""The programs of the functions that ``vmap`` was called with last: ``vmap(f)`` may be written where it is called."""
+
+
+def _identity(f: Any) -> Any:
+    """Return what tells a function apart: its code and what it closes over, its transformation and the function in it."""
+    if isinstance(f, Transformed):
+        transform, inner, *options = f.made
+        return transform, _identity(inner), repr(options)
+    if type(f) is not FunctionType:
+        return _Same(f)
+    held = [f.__globals__, f.__defaults__, f.__kwdefaults__, *(_content(cell) for cell in f.__closure__ or ())]
+    return f.__code__, *map(_Same, held)
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is assigned later
+        return cell
+
+
+class _Same:
+    """An object as a key that is equal to the same object only."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __hash__(self) -> int:
+        return id(self.x)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.x is other.x
+
+
 class BatchError(BadInput):
     """The arguments or results of a batch do not fit: an error on every path."""
 
@@ -173,9 +238,9 @@ class BatchError(BadInput):
 class _Program:
     """What ``Batched`` compiles or calls."""
 
-    def __init__(self, batched: Batched) -> None:
-        functools.update_wrapper(self, batched.made[0], updated=())
-        self.made = batched.made
+    def __init__(self, made: tuple[Any, ...]) -> None:
+        functools.update_wrapper(self, made[0], updated=())
+        self.made = made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return batched(*self.made, args, kwargs)

@@ -256,7 +256,11 @@ def as_python_bool(trace: Any, test: Any) -> Any:
 
 def _some(is_any: bool) -> Any:
     def some(trace: Any, iterable: Any) -> Any:
-        combine, taken, may_be_endless = operator.or_ if is_any else operator.and_, itertools.count(), is_fused(iterable)
+        combine, taken, may_be_endless = (
+            operator.or_ if is_any else operator.and_,
+            itertools.count(),
+            is_fused(iterable),
+        )
 
         def step(found: Any, x: Any) -> Any:
             if may_be_endless and next(taken) > LEFT:

@@ -254,7 +254,9 @@ class Trace:
     level: int = 0  # how many derivatives are taken of the traced code
     taylor_order: int = 0  # the order of the series that the innermost of them computes, if it does
     by_hand: int = 0  # how many pullbacks of the user's own have been met: hooks and custom adjoints
-    axes: dict[Any, Any]  # the batches whose function is being traced: the names of their axes, with the numbers of samples
+    axes: dict[
+        Any, Any
+    ]  # the batches whose function is being traced: the names of their axes, with the numbers of samples
     batches: list[str]  # how each batch of the program is computed
     stack: ClassVar[list[Trace]] = []
 

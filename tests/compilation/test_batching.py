@@ -260,7 +260,9 @@ def test_what_is_not_compiled_is_called_for_each_sample():
     text = made.explain(np.ones(2))
     assert "one sample after the other, in Python, because it cannot be compiled: vmap: " in text
     assert "changes a list that all samples share; return the new values instead" in text
-    same(mo.grad(lambda x: np.sum(mo.vmap(lambda v: float(format(2.0, ".1f")) * v * v)(x)))(np.ones(3)), 4.0 * np.ones(3))
+    same(
+        mo.grad(lambda x: np.sum(mo.vmap(lambda v: float(format(2.0, ".1f")) * v * v)(x)))(np.ones(3)), 4.0 * np.ones(3)
+    )
 
 
 def test_explain_says_how_samples_are_computed(capsys):
@@ -370,7 +372,9 @@ def test_arguments_that_do_not_fit(call, text, way):
 def test_other_errors():
     with pytest.raises(mo.BadInput, match="in_axes must be an int, None, or lists, tuples and dicts of these, not 'x'"):
         mo.vmap(np.sin, in_axes=("x",))
-    with pytest.raises(mo.BadInput, match=r"returned results of shapes \(1,\) for one sample, and of \(2,\) for another"):
+    with pytest.raises(
+        mo.BadInput, match=r"returned results of shapes \(1,\) for one sample, and of \(2,\) for another"
+    ):
         mo.vmap(lambda a: a[a > 0])(np.array([[1.0, -1.0], [1.0, 2.0]]))
     with pytest.raises(mo.BadInput, match="has another length in each sample; use a mask"):
         mo.jit(mo.vmap(lambda a: a[a > 0]), target="xla")(np.array([[1.0, -1.0], [1.0, 2.0]]))
@@ -397,3 +401,40 @@ def test_a_batched_function_is_a_function():
     same(Scaled(2.0).rows(ROWS), 2.0 * ROWS.sum(1))
     same(mo.vmap(mo.jit(lambda x: 2.0 * x))(NUMBERS), 2.0 * NUMBERS)
     assert batching.is_number(np.True_) and not batching.is_number("a")
+
+
+def test_programs_are_kept_where_vmap_is_written_in_a_call(monkeypatch):
+    made = []
+    compile_now = batching.Jitted._made
+    monkeypatch.setattr(batching.Jitted, "_made", lambda self, *args: made.append(self) or compile_now(self, *args))
+    data = np.array([2.0, 3.0])
+
+    def gradients(x, scale):
+        return mo.vmap(mo.grad(lambda v, w: np.sum(scale * w * v * v)), in_axes=(0, None))(x, data)
+
+    for _ in range(3):
+        same(gradients(NUMBERS, 2.0), 20.0 * NUMBERS)
+    assert len(made) == 1
+    same(gradients(NUMBERS, float("3.0")), 30.0 * NUMBERS)
+
+
+def test_programs_are_not_shared_when_what_they_close_over_has_changed():
+    factor = 2.0
+
+    def made():
+        k = factor
+
+        def change(x):
+            nonlocal k
+            k = x
+
+        return mo.vmap(lambda v: k * v), change
+
+    first, change = made()
+    same(first(NUMBERS), 2.0 * NUMBERS)
+    second, _ = made()
+    same(second(NUMBERS), 2.0 * NUMBERS)
+    change(5.0)
+    same(second(NUMBERS), 2.0 * NUMBERS)
+    same(first(NUMBERS), 5.0 * NUMBERS)
+    same(second(NUMBERS), 2.0 * NUMBERS)

@@ -89,7 +89,9 @@ def _matrices(size):
 
 PROGRAMS = (
     Derivative("samples, gradients of a pendulum", of_pendulums, _points, 1000, 3),
-    Derivative("samples, cube roots", of_roots, lambda n: (np.random.default_rng(4).lognormal(0.0, 5.0, n),), 10_000, 5),
+    Derivative(
+        "samples, cube roots", of_roots, lambda n: (np.random.default_rng(4).lognormal(0.0, 5.0, n),), 10_000, 5
+    ),
     Derivative("samples, collatz", of_collatz, lambda n: (np.arange(1, n + 1),), 10_000, 9),
     Derivative("samples, gradients of a network", per_sample, _network, (32, 64, 8, 256), (2, 3, 2, 3)),
     Derivative("samples, gradient of their mean", of_the_batch, _network, (32, 64, 8, 256), (2, 3, 2, 3)),
