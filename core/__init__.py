@@ -111,7 +111,8 @@ from .jacobians.wirtinger import wirtinger
 if TYPE_CHECKING:
     from . import debug, random
     from .callbacks import callback
-    from .compilation.batching import all_gather, axis_index, pmax, pmean, pmin, psum, vmap
+    from .compilation.batching import vmap
+    from .compilation.collectives import all_gather, axis_index, pmax, pmean, pmin, psum
     from .compilation.just_in_time import jit
     from .debug.audits import audit
     from .debug.non_finite import debug_nans
@@ -164,17 +165,17 @@ __all__ = [
 ]
 
 _LATER = {
-    "all_gather": "compilation.batching",
+    "all_gather": "compilation.collectives",
     "audit": "debug.audits",
-    "axis_index": "compilation.batching",
+    "axis_index": "compilation.collectives",
     "callback": "callbacks",
     "debug": "debug",
     "debug_nans": "debug.non_finite",
     "jit": "compilation.just_in_time",
-    "pmax": "compilation.batching",
-    "pmean": "compilation.batching",
-    "pmin": "compilation.batching",
-    "psum": "compilation.batching",
+    "pmax": "compilation.collectives",
+    "pmean": "compilation.collectives",
+    "pmin": "compilation.collectives",
+    "psum": "compilation.collectives",
     "random": "random",
     "tree": "values.tree",
     "vmap": "compilation.batching",

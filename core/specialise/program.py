@@ -121,8 +121,7 @@ class Interpreter(Branches):
         self.scopes = []
         self.stops: list[int] = []
         self.guards = []
-        self.frames = []
-        self.tries = []
+        self.frames, self.tries = [], []
         self.tries_around: list[Any] = []  # those around the derivative that is being taken
         self.iterations = 0
         self.unrollable: set[Value] = set()
@@ -152,10 +151,7 @@ class Interpreter(Branches):
         self.known = {}
         self.keys: dict[int, Any] = {}  # dict keys and set elements that cache their hash
         self.ways = None
-        self.may_fork = False
-        self.may_choose = False
-        self.may_grow = False
-        self.copies_arguments = False
+        self.may_fork = self.may_choose = self.copies_arguments = False
         self.forks = MOST
         self.wanted = set()
         self.reached = set()

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
         vjp,
     )
     from .core.callbacks import callback
-    from .core.compilation.batching import all_gather, axis_index, pmax, pmean, pmin, psum, vmap
+    from .core.compilation.batching import vmap
+    from .core.compilation.collectives import all_gather, axis_index, pmax, pmean, pmin, psum
     from .core.compilation.just_in_time import jit
     from .core.debug.audits import audit
     from .core.debug.non_finite import debug_nans

@@ -11,6 +11,7 @@ import pytest
 
 import morula as mo
 from morula.core.compilation import batching
+from morula.core.compilation.samples import is_number
 
 RNG = np.random.default_rng(3)
 N = 4
@@ -400,7 +401,7 @@ def test_a_batched_function_is_a_function():
 
     same(Scaled(2.0).rows(ROWS), 2.0 * ROWS.sum(1))
     same(mo.vmap(mo.jit(lambda x: 2.0 * x))(NUMBERS), 2.0 * NUMBERS)
-    assert batching.is_number(np.True_) and not batching.is_number("a")
+    assert is_number(np.True_) and not is_number("a")
 
 
 def test_programs_are_kept_where_vmap_is_written_in_a_call(monkeypatch):
