@@ -111,7 +111,7 @@ from .jacobians.wirtinger import wirtinger
 if TYPE_CHECKING:
     from . import debug, random
     from .callbacks import callback
-    from .compilation.batching import vmap
+    from .compilation.batching import batch_rule, vmap
     from .compilation.collectives import all_gather, axis_index, pmax, pmean, pmin, psum
     from .compilation.just_in_time import jit
     from .debug.audits import audit
@@ -126,6 +126,7 @@ __all__ = [
     "adjoint",
     "all_gather",
     "audit",
+    "batch_rule",
     "axis_index",
     "callback",
     "checkpoint",
@@ -168,6 +169,7 @@ _LATER = {
     "all_gather": "compilation.collectives",
     "audit": "debug.audits",
     "axis_index": "compilation.collectives",
+    "batch_rule": "compilation.batching",
     "callback": "callbacks",
     "debug": "debug",
     "debug_nans": "debug.non_finite",

@@ -14,6 +14,7 @@ from ..eager.recorded.call import call
 from ..eager.recorded.tape import Tape
 from ..errors import BadInput, MorulaError
 from ..faults import prune
+from ..rules.registry import BATCH_RULES, key_of
 from ..source.definitions import describe, name_of
 from ..source.requirements import check_function
 from ..values.attributes import public_names
@@ -54,6 +55,41 @@ def vmap(f: Function, in_axes: Axes = 0, out_axes: Axes = 0, axis_name: str | No
     for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         _check_axes(name, axes)
     return Batched(f, in_axes, out_axes, axis_name)
+
+
+def batch_rule(f: Function) -> Callable[[Function], Function]:
+    """Give ``f`` a rule for batches; use as the decorator of a function that computes all samples.
+
+    Compiled programs call the rule where ``f`` is called in a function under ``vmap``, with arguments that vary. A derivative within the
+    function under ``vmap`` is taken of ``f`` itself, one around ``vmap`` of the rule.
+
+    Args:
+        f: a function whose positional arguments are numbers and arrays, and which returns an array or number, or a tuple of these. The decorated function
+            is called as ``rule(varies, *args)``: ``varies`` is a tuple with a bool for each argument, and the arguments that vary
+            have the samples along their first axis. It returns what ``f`` returns, with the samples along the first axes.
+
+    Returns:
+        The decorator, which returns its function unchanged.
+
+    Raises:
+        BadInput: ``f`` or the rule is not callable; when compiled: other arguments, or results without an axis of samples.
+
+    >>> def energy(x):
+    ...     return x @ x
+    >>> @batch_rule(energy)
+    ... def _(varies, x):
+    ...     return np.sum(x * x, axis=1)
+    >>> vmap(energy)(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([ 5., 25.])
+    """
+    check_function(f)
+
+    def register(rule: Function) -> Function:
+        check_function(rule)
+        BATCH_RULES[key_of(f)] = rule
+        return rule
+
+    return register
 
 
 def _check_axes(name: str, axes: Any) -> None:

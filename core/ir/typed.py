@@ -336,6 +336,18 @@ lane_sum = Primitive("lane_sum", _without_batch)
 lanes_joined = Primitive("lanes_joined", _without_batch)
 """lanes_joined(x, axis=): the x of all samples, along a new first axis."""
 
+
+def _with_rule(shape, *values, body, **named):
+    raise NotImplementedError("a call with a rule for batches is written out before a program runs")
+
+
+with_rule = Primitive("with_rule", _with_rule)
+"""with_rule(*values, body=Function, written=, count=): what ``body`` returns for these values, in a function of one sample.
+
+``written(builder, values, vary)`` writes it for all samples, where of the first ``count`` values some vary and of the others none;
+see ``specialise.batch_rules``.
+"""
+
 # User-defined derivatives
 
 custom = Primitive("custom", lambda shape, *values, n, m, **named: values[:n] if n > 1 else values[0])

@@ -53,6 +53,9 @@ HELD: set[Any] = set()
 TANGENTS: dict[Any, Callable[..., Any]] = {}
 """The definitions registered with ``tangent``, by function."""
 
+BATCH_RULES: dict[Any, Callable[..., Any]] = {}
+"""The rules registered with ``batch_rule``, by function: they compute all samples of a batch."""
+
 CALLERS: dict[type, Handler] = {}
 """Callable objects of built-in classes, by class: ``caller(tape, object, *args)``."""
 

@@ -16,7 +16,7 @@ from ..faults import kind_of
 from ..ir import typed
 from ..ir.dynamic import Value
 from ..ir.typed import INT64, ArrayType
-from ..passes.batch import batch
+from ..passes.batch import batch, without_rules
 from ..passes.inline import inline
 from .functions import Captured
 from .iterators import Iterator
@@ -39,10 +39,12 @@ def trace_lanes(
 
     def run() -> tuple[list[Value], Any]:
         trace.axes[axis] = count
+        around, trace.level_of_batch = trace.level_of_batch, trace.level
         try:
             found = trace.call(of_one, trace.new([_sample(p) for p in parameters]))
         finally:
             del trace.axes[axis]
+            trace.level_of_batch = around
         leaves, alike, y = trace.iterate(found)
         counts[:] = [len(leaves), len(alike)]
         return [trace.value(x) for x in (*leaves, *alike)], y
@@ -52,12 +54,14 @@ def trace_lanes(
     if made.raises:
         of_first = [builder.getitem(v, [first], ("i", *[":"] * (v.type.ndim - 1)), []) for v in given]
         made.settle(inline(builder, made.function, [*of_first, *made.free]))
-    _refuse_changes(trace, made, name)
+    refuse_changes(trace, made, name)
     report: list[str] = []
     varying = [True] * len(parameters) + [False] * len(made.free)
     alike = set(made.asked[counts[0] :])
     whole = batch(made.function, varying, count, trace.target, axis, report, [v in alike for v in made.results])
     trace.batches.append(f"vmap of {name}: {report[0]}")
+    if not trace.axes:
+        whole = without_rules(whole)
     found = dict(zip(made.results, inline(builder, whole, [*given, *made.free])))
     results = [trace.wrap(found[v]) for v in made.asked]
     return trace.new(results[: counts[0]]), trace.new(results[counts[0] :]), made.outcome
@@ -67,7 +71,7 @@ def _sample(parameter: Value) -> Any:
     return Array(Storage(parameter)) if parameter.type.shape else Scalar(parameter)
 
 
-def _refuse_changes(trace: Any, made: Captured, name: str) -> None:
+def refuse_changes(trace: Any, made: Captured, name: str) -> None:
     """Refuse a function that leaves something behind that all samples would share."""
     for holder, _ in made.region.after.values():
         if not isinstance(holder, Iterator) and trace.made_in(holder) is not made.region.changes:

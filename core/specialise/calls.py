@@ -23,6 +23,7 @@ from ..source.definitions import NoSource, describe
 from . import surface
 from .arguments import depends_on_traced, has_traced
 from .as_numbers import with_floats
+from .batch_rules import has_rule, trace_by_rule
 from .builtin_functions import SPECIAL, like, python_type
 from .callable_objects import caller_of
 from .choices import distributed, distributed_call, distributed_items, has_choices, holds_choices, with_one_choice
@@ -136,6 +137,8 @@ class Calls:
             args = tuple(with_one_choice(self.trace, x) for x in args)
         if self.trace.may_choose and not _takes_choices(function) and has_choices((function, *args, *kwargs.values())):
             return distributed_call(self.trace, function, args, kwargs)
+        if has_rule(self.trace, function):
+            return trace_by_rule(self.trace, function, args, kwargs)
         hashed = type(function).__hash__
         if hashed is None or type(hashed) is types.FunctionType or not has_hash(function):  # in no table but two
             # A hash in Python is code of the program, which must not run here.

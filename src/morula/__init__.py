@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         vjp,
     )
     from .core.callbacks import callback
-    from .core.compilation.batching import vmap
+    from .core.compilation.batching import batch_rule, vmap
     from .core.compilation.collectives import all_gather, axis_index, pmax, pmean, pmin, psum
     from .core.compilation.just_in_time import jit
     from .core.debug.audits import audit
@@ -63,6 +63,7 @@ __all__ = [
     "adjoint",
     "all_gather",
     "audit",
+    "batch_rule",
     "axis_index",
     "callback",
     "checkpoint",

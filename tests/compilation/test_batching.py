@@ -439,3 +439,73 @@ def test_programs_are_not_shared_when_what_they_close_over_has_changed():
     same(second(NUMBERS), 2.0 * NUMBERS)
     same(first(NUMBERS), 5.0 * NUMBERS)
     same(second(NUMBERS), 2.0 * NUMBERS)
+
+
+# Rules for batches
+
+
+def measured(x, w):
+    return mo.callback(lambda x, w: np.array(x @ w), np.array(0.0), x, w)
+
+
+def extremes(x):
+    return x.min(), x.max()
+
+
+RULED: list[tuple[bool, ...]] = []
+
+
+@mo.batch_rule(measured)
+def _(varies, x, w):
+    RULED.append(varies)
+    return np.sum(x * w, axis=-1)
+
+
+@mo.batch_rule(extremes)
+def _(varies, x):
+    RULED.append(varies)
+    return x.min(1), x.max(1)
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_rules_for_batches(target):
+    w = np.array([1.0, -2.0, 0.5, 3.0, 1.0])
+
+    def run(f, *args, **options):
+        RULED.clear()
+        return mo.jit(mo.vmap(f, **options), target=target)(*args)
+
+    same(run(measured, ROWS, w, in_axes=(0, None)), ROWS @ w)
+    assert RULED == [(True, False)]
+    same(run(lambda x: measured(w, x) * measured(w, w), ROWS), (ROWS @ w) * (w @ w))
+    assert RULED == [(False, True)]
+    same(run(extremes, ROWS), (ROWS.min(1), ROWS.max(1)))
+    same(run(lambda x: measured(x, w) if x[0] > 0 else measured(w, w), ROWS), np.where(ROWS[:, 0] > 0, ROWS @ w, w @ w))
+    gradient = mo.jit(mo.grad(lambda x: np.sum(mo.vmap(lambda v: measured(v, w))(x) ** 2)), target=target)
+    same(gradient(ROWS), 2.0 * (ROWS @ w)[:, None] * w)
+    within = run(mo.grad(lambda x: extremes(x)[1] * x[0]), ROWS)
+    assert not RULED  # a derivative within the batch is that of the function
+    same(within, each(mo.grad(lambda x: extremes(x)[1] * x[0]), ROWS))
+
+
+def test_rules_that_do_not_fit():
+    def f(x):
+        return 2.0 * x
+
+    with pytest.raises(
+        mo.BadInput, match=r"must return 1 arrays, as .*f .* does, with the samples along their first axes"
+    ):
+        mo.batch_rule(f)(lambda varies, x: (x, x))
+        mo.jit(mo.vmap(f))(NUMBERS)
+    with pytest.raises(
+        mo.BadInput,
+        match=r"returned an array of shape \(\); .* returns \(\) for one sample, so an axis of samples must",
+    ):
+        mo.batch_rule(f)(lambda varies, x: x.sum())
+        mo.jit(mo.vmap(f))(NUMBERS)
+    mo.batch_rule(f)(lambda varies, x: x + x)
+    with pytest.raises(
+        mo.BadInput, match="has a rule for batches, so its positional arguments must be numbers and arrays"
+    ):
+        mo.jit(mo.vmap(lambda x: f([x])))(NUMBERS)
+    same(mo.vmap(f)(NUMBERS), 2.0 * NUMBERS)

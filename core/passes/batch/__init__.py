@@ -5,6 +5,7 @@
     structural   typed IR's own operations, reductions and products
     indexing     parts of arrays
     functions    functions of NumPy and SciPy
+    rules        functions with a rule for batches
     in_turn      what is computed for one sample after the other
 
 For XLA, every operation acts on all samples at once. For native code, a program whose samples take different ways becomes a loop
@@ -26,10 +27,11 @@ from ..dead_code import remove_dead_code
 from ..inline import copy_function, rename
 from .functions import TRANSFORMS
 from .in_turn import run_in_turn
+from .rules import without_rules
 from .sweep import Sweep
 from .varying import OF_LANES, Varying, ragged, refuse_own_lengths
 
-__all__ = ["batch"]
+__all__ = ["batch", "without_rules"]
 
 
 def batch(
@@ -122,6 +124,8 @@ def takes_turns(function: Function, varying: Varying, axis: Any) -> bool:
 
 
 def _gains(op: Any, varying: Varying) -> bool:
+    if op.callee is typed.with_rule:
+        return varying.any(op.positional)
     if op.callee in (np.matmul, np.linalg.solve) and op.operands[-1].type.ndim + op.operands[0].type.ndim > 2:
         return varying.any(op.operands) and any(v not in varying and v.type.ndim > 1 for v in op.operands)
     return op.callee in TRANSFORMS and varying.any(op.positional)

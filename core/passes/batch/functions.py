@@ -8,7 +8,7 @@ import numpy as np
 import scipy.fft
 
 from ...ir.dynamic import Operation, Value
-from ...ir.typed import INT64, ArrayType
+from ...ir.typed import ArrayType
 from . import structural
 
 Written = structural.Written
@@ -48,16 +48,16 @@ def is_total(op: Operation) -> bool:
 def _of_last_axes(sweep: Any, op: Operation) -> list[Value]:
     if op.callee is np.linalg.solve:
         return [_solution(sweep, op)]
-    return structural.again(sweep, op, [valid(sweep, v) for v in op.positional])
+    return structural.again(sweep, op, [sweep.valid(v) for v in op.positional])
 
 
 def _solution(sweep: Any, op: Operation) -> Value:
     """A right-hand side for each sample is a column of one, if the matrix is the same for all."""
     b, (a, right) = sweep.builder, op.positional
     kind = sweep.type(op.results[0].type)
-    x = valid(sweep, right)
+    x = sweep.valid(right)
     if a in sweep.varying:
-        a_all = valid(sweep, a)
+        a_all = sweep.valid(a)
         x = x if right in sweep.varying else sweep.whole(right)
         if right.type.ndim > 1:
             return b.call(np.linalg.solve, [a_all, x], [kind])[0]
@@ -92,13 +92,3 @@ def _transform(sweep: Any, op: Operation) -> list[Value]:
 
 def _from_end(axis: int, ndim: int) -> int:
     return axis if axis < 0 else axis - ndim
-
-
-def valid(sweep: Any, value: Value) -> Value:
-    """An operand for which a function raises no error that no sample has: outside of the mask, that of a sample in it."""
-    x = sweep.get(value)
-    if sweep.mask is None or value not in sweep.varying:
-        return x
-    first = sweep.builder.call(np.argmax, [sweep.mask], [INT64], axis=0)[0]
-    one = sweep.builder.broadcast_to(sweep.of_lane(value, first), x.type.shape)
-    return sweep.chosen(sweep.mask, x, one)

@@ -16,7 +16,7 @@ import numpy as np
 from ...ir import typed
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Operation, Value, walk
-from ...ir.typed import STACK, ArrayType, Dim
+from ...ir.typed import INT64, STACK, ArrayType, Dim
 from ..inline import Copy
 from ..reverse.checkpoint import iterations_of
 from . import functions, structural
@@ -89,6 +89,15 @@ class Sweep:
         if value not in self.varying:
             return x
         return self.builder.getitem(x, [lane], ("i", *[":"] * value.type.ndim), [])
+
+    def valid(self, value: Value) -> Value:
+        """An operand for which a function raises no error that no sample has: outside of the mask, that of a sample in it."""
+        x = self.get(value)
+        if self.mask is None or value not in self.varying:
+            return x
+        first = self.builder.call(np.argmax, [self.mask], [INT64], axis=0)[0]
+        one = self.builder.broadcast_to(self.of_lane(value, first), x.type.shape)
+        return self.chosen(self.mask, x, one)
 
     # ---- masks
 
