@@ -111,6 +111,7 @@ from .jacobians.wirtinger import wirtinger
 if TYPE_CHECKING:
     from . import debug, random
     from .callbacks import callback
+    from .compilation.back_end_forms import lowering
     from .compilation.batching import batch_rule, vmap
     from .compilation.collectives import all_gather, axis_index, pmax, pmean, pmin, psum
     from .compilation.just_in_time import jit
@@ -147,6 +148,7 @@ __all__ = [
     "jit",
     "jvp",
     "linearize",
+    "lowering",
     "nestlevel",
     "pmax",
     "pmean",
@@ -174,6 +176,7 @@ _LATER = {
     "debug": "debug",
     "debug_nans": "debug.non_finite",
     "jit": "compilation.just_in_time",
+    "lowering": "compilation.back_end_forms",
     "pmax": "compilation.collectives",
     "pmean": "compilation.collectives",
     "pmin": "compilation.collectives",

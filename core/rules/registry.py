@@ -56,6 +56,9 @@ TANGENTS: dict[Any, Callable[..., Any]] = {}
 BATCH_RULES: dict[Any, Callable[..., Any]] = {}
 """The rules registered with ``batch_rule``, by function: they compute all samples of a batch."""
 
+LOWERINGS: dict[tuple[str, Any], Callable[..., Any]] = {}
+"""The functions registered with ``lowering``, by back end and by the function that they stand for."""
+
 CALLERS: dict[type, Handler] = {}
 """Callable objects of built-in classes, by class: ``caller(tape, object, *args)``."""
 

@@ -14,9 +14,10 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from ..ir import typed
-from ..ir.dynamic import Value
+from ..ir.dynamic import Function, Value
 from ..ir.typed import INT64, ArrayType
 from ..passes.batch import batch, without_rules
+from ..passes.batch.duals import is_of_few_numbers, joined, with_partials
 from ..passes.inline import inline
 from .functions import Captured
 from .iterators import Iterator
@@ -56,13 +57,22 @@ def trace_lanes(
         made.settle(inline(builder, made.function, [*of_first, *made.free]))
     refuse_changes(trace, made, name)
     report: list[str] = []
-    varying = [True] * len(parameters) + [False] * len(made.free)
     alike = set(made.asked[counts[0] :])
-    whole = batch(made.function, varying, count, trace.target, axis, report, [v in alike for v in made.results])
+    operands = [*given, *made.free]
+
+    def of_all(function: Function, results: Sequence[bool] = ()) -> list[Value]:
+        varying = [True] * len(parameters) + [False] * len(made.free)
+        whole = batch(function, varying, count, trace.target, axis, report, results)
+        return inline(builder, whole if trace.axes else without_rules(whole), operands)
+
+    if trace.level and not trace.taylor_order and not alike and is_of_few_numbers(made.function):
+        y, *partials = of_all(with_partials(made.function, trace.target, trace.level > 1))
+        values = [joined(builder, y, [v for v in operands if v.type.is_inexact], partials)]
+        report[0] += "; its derivatives are computed with the values"
+    else:
+        values = of_all(made.function, [v in alike for v in made.results])
     trace.batches.append(f"vmap of {name}: {report[0]}")
-    if not trace.axes:
-        whole = without_rules(whole)
-    found = dict(zip(made.results, inline(builder, whole, [*given, *made.free])))
+    found = dict(zip(made.results, values))
     results = [trace.wrap(found[v]) for v in made.asked]
     return trace.new(results[: counts[0]]), trace.new(results[counts[0] :]), made.outcome
 

@@ -18,7 +18,7 @@ from ..faults import kind_of
 from ..ir.derived import Derived, Parent
 from ..ir.traced_text import Text
 from ..rules.connected import connected
-from ..rules.registry import ADJOINTS, TANGENTS, has_hash, key_of
+from ..rules.registry import ADJOINTS, LOWERINGS, TANGENTS, has_hash, key_of
 from ..source.definitions import NoSource, describe
 from . import surface
 from .arguments import depends_on_traced, has_traced
@@ -35,6 +35,7 @@ from .formatting import is_told
 from .functions_of_subclasses import ELSEWHERE
 from .instances import has_array, is_instance, is_of_python
 from .iterators import advance, iterator_of, refuse_endless
+from .lowerings import lowered
 from .objects import LIBRARIES, TracedMethod
 from .operators import OPERATORS
 from .overrides import is_overridable, replaced
@@ -139,6 +140,8 @@ class Calls:
             return distributed_call(self.trace, function, args, kwargs)
         if has_rule(self.trace, function):
             return trace_by_rule(self.trace, function, args, kwargs)
+        if LOWERINGS and (found := lowered(self.trace, function)) is not None:
+            return found(*args, **kwargs)
         hashed = type(function).__hash__
         if hashed is None or type(hashed) is types.FunctionType or not has_hash(function):  # in no table but two
             # A hash in Python is code of the program, which must not run here.

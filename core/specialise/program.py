@@ -136,7 +136,7 @@ class Interpreter(Branches):
         self.given_objects: dict[int, Any] = {}
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
-        self.axes, self.by_own_rule, self.batches = {}, [], []
+        self.axes, self.by_own_rule, self.batches, self.lowered = {}, [], [], []
         self.filters: list[Any] = []  # those of warnings, before each context that sets some
         self.filter_regions: list[Any] = []
         self.recorded = False  # whether warnings are recorded, and dropped with the record

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         vjp,
     )
     from .core.callbacks import callback
+    from .core.compilation.back_end_forms import lowering
     from .core.compilation.batching import batch_rule, vmap
     from .core.compilation.collectives import all_gather, axis_index, pmax, pmean, pmin, psum
     from .core.compilation.just_in_time import jit
@@ -87,6 +88,7 @@ __all__ = [
     "jvp",
     "linalg",
     "linearize",
+    "lowering",
     "ml",
     "nestlevel",
     "ode",

@@ -274,6 +274,53 @@ def test_explain_says_how_samples_are_computed(capsys):
     assert "all samples at once, under masks where they take different ways: `while`" in text
 
 
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_derivatives_of_functions_of_few_numbers(target):
+    """Their partial derivatives are computed with the value; ``w`` is read from outside, ``b`` the same for all samples."""
+    a = RNG.normal(size=6)
+
+    def of_one(x, b, w):
+        while x * x + b * b > 0.01:
+            x, b = x * b * w, 0.5 * b
+        return np.sin(x) + w * b if b > 0.01 else np.sqrt(x * x + w)
+
+    def by_vmap(b, w, a):
+        return np.sum(mo.vmap(lambda x, b: of_one(x, b, w), in_axes=(0, None))(a, b) ** 2)
+
+    def by_hand(b, w, a):
+        return sum(of_one(x, b, w) ** 2 for x in a)
+
+    made = mo.jit(
+        lambda *args: (
+            mo.value_and_grad(by_vmap, (0, 1, 2))(*args),
+            mo.hessian(lambda b: by_vmap(b, *args[1:]))(args[0]),
+        ),
+        target=target,
+    )
+    first, second = made(0.7, 1.3, a)
+    same(first, mo.value_and_grad(by_hand, (0, 1, 2))(0.7, 1.3, a))
+    np.testing.assert_allclose(second, mo.grad(mo.grad(by_hand))(0.7, 1.3, a), rtol=1e-10)
+    forward = mo.jit(
+        lambda b: (mo.jvp(lambda b: by_vmap(b, 1.3, a), (b,), (1.0,)), mo.taylor(lambda b: by_vmap(b, 1.3, a), b, 2)),
+        target=target,
+    )
+    (value, slope), series = forward(0.7)
+    np.testing.assert_allclose([value, slope, second / 2], [first[0], first[1][0], series[2]], rtol=1e-10)
+    np.testing.assert_allclose(series[:2], [value, slope], rtol=1e-10)
+    text = mo.jit(mo.grad(by_vmap, 2), target=target).explain(0.7, 1.3, a)
+    assert (
+        "its derivatives are computed with the values" in text
+        and "backward sweep: nothing that grows with a loop" in text
+    )
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_a_slope_that_is_infinite_where_no_cotangent_is(target):
+    x = np.array([0.0, 4.0])
+    roots = mo.jit(mo.grad(lambda x: mo.vmap(lambda v: np.sqrt(v))(x)[1]), target=target)(x)
+    same(roots, np.array([0.0, 0.25]))
+
+
 # Operations on all samples
 
 

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir.dynamic import Function, Value
+from ...ir.dynamic import Function
 from ..dead_code import remove_dead_code
 from ..inline import copy_function, rename
 from ..reverse.activity import check_active, may_have_cotangent
-from ..reverse.cotangents import strong
 from ..reverse.strong_zero import strengthen
 from .sweep import Called, Sweep
 
@@ -31,11 +30,12 @@ def forward(
     target: str = "native",
     is_strong: bool = False,
     is_differentiated: bool = True,
+    directions: int = 1,
 ) -> Function:
     """Return the function that also computes tangents.
 
     It takes the function's parameters, then a tangent for each active one; it returns the function's results, then a tangent
-    for each inexact one.
+    for each inexact one. With several ``directions``, there are as many tangents for each in turn.
 
     Args:
         function: typed IR; it is not changed.
@@ -43,6 +43,7 @@ def forward(
         target: ``"native"`` or ``"xla"``, for the loops of pullbacks that are transposed.
         is_strong: whether a tangent of zero contributes zero also in products with Inf and NaN (``reverse.strong_zero``).
         is_differentiated: whether the result may itself be differentiated.
+        directions: how many tangents a value has.
 
     Raises:
         NoDerivative: a tangent reaches a call whose rule does not compile.
@@ -50,8 +51,9 @@ def forward(
     """
     check_active(function, active)
     made = copy_function(function)
-    seeds = [Value(f"d{p.name}", strong(p.type)) for p, on in zip(made.parameters, active) if on]
-    sweep = Sweep(target, Called(is_differentiated))
+    called = Called(is_differentiated, directions)
+    seeds = called.seeds([p for p, on in zip(made.parameters, active) if on])
+    sweep = Sweep(target, called)
     results = sweep.whole(made, active, seeds, [may_have_cotangent(v) for v in made.block.results])
     found = Function(f"{function.name}_forward", [*made.parameters, *seeds], made.block, function.filename)
     made.block.results += results

@@ -59,11 +59,6 @@ class Sweep:
     def active_values(self, *args: Any) -> set[Value]:
         return active_values(*args)
 
-    @property
-    def tangents(self) -> Tangents:
-        """The tangents of forward mode, of which a value has one."""
-        return self.parts[0]
-
     def filled(self, value: Value) -> list[Value]:
         return [part.filled(value) for part in self.parts]
 
@@ -100,10 +95,11 @@ class Sweep:
 
     def call(self, op: Operation) -> None:
         """Write the tangents of the results of a call, which has been written."""
-        if op.callee in TANGENTS:
-            TANGENTS[op.callee](self.builder, op, self.tangents)
-        else:
-            by_rule.tangent(self.builder, op, self.tangents, self.target)
+        for part in self.parts:
+            if op.callee in TANGENTS:
+                TANGENTS[op.callee](self.builder, op, part)
+            else:
+                by_rule.tangent(self.builder, op, part, self.target)
 
     def varies(self, op: Operation) -> bool:
         """Whether a call has results whose tangents are needed and may not be zero."""
@@ -114,10 +110,11 @@ class Sweep:
         """Apply a custom derivative; it applies to this derivative only: later ones are of the plain values."""
         n, m = op.named["n"].constant, op.named["m"].constant
         y, x = op.positional[:n], op.positional[n : n + m]
-        dxs = [self.tangents.filled(v) for v in x if v.type.is_inexact]
-        found = custom_tangents(self.builder, op, dxs, self.target)
-        for value, t in zip([r for r in op.results if r.type.is_inexact], found, strict=True):
-            self.tangents.set(value, t)
+        for part in self.parts:
+            dxs = [part.filled(v) for v in x if v.type.is_inexact]
+            found = custom_tangents(self.builder, op, dxs, self.target)
+            for value, t in zip([r for r in op.results if r.type.is_inexact], found, strict=True):
+                part.set(value, t)
         self.replaced.update(zip(op.results, y))
 
     def branches(self, op: Operation) -> None:
@@ -172,13 +169,11 @@ def custom_tangents(builder: Builder, op: Operation, dxs: Sequence[Value], targe
 class Called:
     """The functions that a program calls with the computation of tangents added, each written once."""
 
-    order = 1
-    """The number of tangents of a value."""
-
     sweep: type[Sweep] = Sweep
 
-    def __init__(self, is_differentiated: bool) -> None:
-        self.is_differentiated = is_differentiated
+    def __init__(self, is_differentiated: bool, order: int = 1) -> None:
+        """``order`` is the number of tangents of a value."""
+        self.is_differentiated, self.order = is_differentiated, order
         self.made: dict[Function, Function] = {}
 
     def of(self, function: Function) -> Function:

@@ -50,8 +50,8 @@ class Series(Called):
     sweep = SeriesSweep
 
     def __init__(self, order: int, is_strong: bool, is_differentiated: bool) -> None:
-        super().__init__(is_differentiated)
-        self.order, self.is_strong = order, is_strong
+        super().__init__(is_differentiated, order)
+        self.is_strong = is_strong
 
 
 def with_series(
