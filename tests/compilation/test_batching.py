@@ -234,6 +234,20 @@ def test_batches_of_batches(way):
     same(table(a, b), np.array([[left_early(x * y) for y in b] for x in a]))
 
 
+@pytest.mark.filterwarnings("ignore:print in compiled code")
+@pytest.mark.parametrize("way", WAYS)
+def test_each_sample_prints(way, capsys):
+    def told(x):
+        print("sample")
+        if x > 1.0:
+            print(f"large: {x:.1f}")
+        return x
+
+    same(WAYS[way](told)(NUMBERS), NUMBERS)
+    lines = capsys.readouterr().out.split("\n")
+    assert sorted(lines) == sorted(["", *["sample"] * 4, "large: 2.0", "large: 3.7", "large: 40.0"])
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_samples_are_copies(way):
     def doubled(x, state):
@@ -426,8 +440,17 @@ def test_other_errors():
         mo.vmap(lambda a: a[a > 0])(np.array([[1.0, -1.0], [1.0, 2.0]]))
     with pytest.raises(mo.BadInput, match="has another length in each sample; use a mask"):
         mo.jit(mo.vmap(lambda a: a[a > 0]), target="xla")(np.array([[1.0, -1.0], [1.0, 2.0]]))
-    with pytest.raises(mo.BadInput, match="stands in a branch or loop that samples take differently"):
-        mo.jit(mo.vmap(lambda v: mo.psum(v, "i") if v > 1.5 else v, axis_name="i"), target="xla")(NUMBERS)
+    for target in ("native", "xla"):
+        with pytest.raises(
+            mo.BadInput, match="psum over the axis 'i' stands in a branch or loop that samples take differently"
+        ):
+            mo.jit(mo.vmap(lambda v: mo.psum(v, "i") if v > 1.5 else v, axis_name="i"), target=target)(NUMBERS)
+    with pytest.raises(
+        mo.BadInput, match="samples take different ways in a derivative, in a function that combines samples"
+    ):
+        mo.jit(mo.vmap(lambda v: mo.grad(lambda u: newton(u)[0])(v) + mo.psum(v, "i"), axis_name="i"), target="native")(
+            NUMBERS
+        )
     with pytest.raises(mo.BadInput, match="psum: no vmap around this call has axis_name='i'"):
         mo.psum(1.0, "i")
     with pytest.raises(mo.BadInput, match="cannot be compiled"):

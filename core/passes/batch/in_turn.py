@@ -7,14 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.dynamic import Block, Operation, Value
+from ...errors import BadInput
+from ...ir.dynamic import Block, Operation, Value, walk
+from ...ir.typed import STACK
 from ..inline import Copy, free_values
-from .varying import refuse_own_lengths, touches
+from .structural import is_own, refused
+from .varying import OF_LANES, refuse_own_lengths, touches
 
 
 def in_turn(sweep: Any, operations: Sequence[Operation], results: Sequence[Value]) -> None:
     """Write operations as a loop over the samples, or over those of the mask; ``results`` are their results that are used."""
     b = sweep.builder
+    for op in walk(Block([], list(operations), [])):
+        if op.callee in OF_LANES and is_own(sweep, op):
+            raise refused(sweep, op)
+    if any(r.type is STACK for r in results):
+        raise BadInput(
+            "vmap: samples take different ways in a derivative, in a function that combines samples, which native code does not do; use "
+            "jit(target='xla')"
+        )
     read = free_values(Block([], list(operations), list(results)), set())
     zero, one = (b.constant(n, np.int64) for n in (0, 1))
     outer = [b.zeros(sweep.type(r.type).shape, r.type.dtype) for r in results]

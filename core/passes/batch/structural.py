@@ -220,9 +220,14 @@ def is_own(sweep: Any, op: Operation) -> bool:
 
 def _of_all(sweep: Any, op: Operation) -> Value:
     if sweep.mask is not None:
-        name = "psum" if op.callee is typed.lane_sum else "all_gather"
-        raise BadInput(
-            f"{name} over the axis {sweep.axis!r} stands in a branch or loop that samples take differently, so that not all of them reach "
-            "it; take it out of the branch or loop"
-        )
+        raise refused(sweep, op)
     return sweep.whole(op.operands[0])
+
+
+def refused(sweep: Any, op: Operation) -> BadInput:
+    """The error of an operation on all samples that not all of them reach."""
+    name = "psum" if op.callee is typed.lane_sum else "all_gather"
+    return BadInput(
+        f"{name} over the axis {sweep.axis!r} stands in a branch or loop that samples take differently, so that not all of them reach "
+        "it; take it out of the branch or loop"
+    )

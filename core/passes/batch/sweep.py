@@ -171,8 +171,8 @@ class Sweep:
             self.builder.append(self.copy.operation(op))
 
     def varies(self, op: Operation) -> bool:
-        """Whether a call has to be written for all samples; within a mask, this is so for each that has effects."""
-        has_effect = self.mask is not None and op.callee is typed.raise_if
+        """Whether a call has to be written for all samples: an effect is had by each; an error only by those of the mask."""
+        has_effect = getattr(op.callee, "effect", False) and (self.mask is not None or op.callee is not typed.raise_if)
         is_own = op.callee in OF_LANES and op.named["axis"].constant == self.axis
         return has_effect or is_own or self.varying.any(op.positional) or self.varying.any(op.results)
 
