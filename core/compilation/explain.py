@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..emit import typed_python
-from ..errors import BadInput
+from ..errors import ENGINE, BadInput
 from ..ir.dynamic import Block, Function
 from ..ir.typed import stack_push
 from ..specialise.outside import Code, Source
@@ -120,13 +120,22 @@ def _summary(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, 
     ]
 
 
+def _is_own(guard: Any) -> bool:
+    """Whether a place is a variable of one of the engine's own modules."""
+    return (
+        isinstance(guard, Source)
+        and type(guard.holder) is dict
+        and str(guard.holder.get("__name__", "")).startswith(ENGINE)
+    )
+
+
 def _details(compilation: Compilation) -> list[str]:
     program, lines = compilation.program, list(compilation.program.batches)
     if program.locks:
         lines.append(f"locks that are held while it runs: {len(program.locks)}")
     if program.hidden:
         lines.append(f"read from outside at each call: {len(program.hidden)} array(s) and number(s)")
-    guards = [guard for guard in program.guards if not isinstance(guard, Code)]
+    guards = [guard for guard in program.guards if not isinstance(guard, Code) and not _is_own(guard)]
     if guards:
         keys = dict.fromkeys(guard.key for guard in guards if isinstance(guard, Source) and isinstance(guard.key, str))
         lines.append(f"read from outside while compiling: {', '.join(keys) or len(guards)}")
