@@ -7,6 +7,7 @@
     functions    functions of NumPy and SciPy
     rules        functions with a rule for batches
     in_turn      what is computed for one sample after the other
+    vectors      samples in groups that fill a processor's registers
 
 For XLA, every operation acts on all samples at once. For native code, a program whose samples take different ways becomes a loop
 over samples, each of which takes its own.
@@ -30,6 +31,7 @@ from .in_turn import run_in_turn
 from .rules import without_rules
 from .sweep import Sweep
 from .varying import OF_LANES, Varying, ragged, refuse_own_lengths
+from .vectors import WIDTH, in_vectors, run_in_vectors
 
 __all__ = ["batch", "without_rules"]
 
@@ -74,14 +76,19 @@ def batch(
     with sweep.builder.block() as made:
         sweep.copy.known[number] = sweep.builder.iota(lanes)
         in_turns = target == "native" and takes_turns(function, found, axis)
+        in_groups = in_turns and in_vectors(function, found, lanes)
         if report is not None:
-            report.append(how(found, in_turns, target))
-        if in_turns:
+            report.append(how(found, in_turns, in_groups, target))
+        if in_groups:
+            group = batch(function, [p in found for p in function.parameters], WIDTH, "xla", axis)
+            made.results = run_in_vectors(sweep, function, group)
+        elif in_turns:
             run_in_turn(sweep, function.block)
         else:
             refuse_own_lengths(ragged(function.block, found), found)
             sweep.block(function.block)
-        made.results = [sweep.get(v) if on else sweep.whole(v) for v, on in zip(function.block.results, alike)]
+        if not in_groups:
+            made.results = [sweep.get(v) if on else sweep.whole(v) for v, on in zip(function.block.results, alike)]
     return remove_dead_code(Function(f"{function.name}_batch", parameters, made, function.filename))
 
 
@@ -131,10 +138,14 @@ def _gains(op: Any, varying: Varying) -> bool:
     return op.callee in TRANSFORMS and varying.any(op.positional)
 
 
-def how(varying: Varying, in_turns: bool, target: str) -> str:
+def how(varying: Varying, in_turns: bool, in_groups: bool, target: str) -> str:
     """Say how the samples are computed, for ``explain``."""
     diverging = sorted({(op.line, {"range": "for"}.get(op.kind, op.kind)) for op in varying.diverging})
     where = ", ".join(f"`{kind}` at line {line}" for line, kind in diverging)
+    if in_groups:
+        return f"{WIDTH} samples at once, in a native loop" + (
+            f", under masks where they take different ways: {where}" if where else ""
+        )
     if in_turns:
         return "one sample after the other, in a native loop" + (
             f"; samples take different ways at {where}" if where else ""
