@@ -55,7 +55,7 @@ class FunctionCode:
 
     def __init__(self, function: Function, program: ProgramText, is_entry: bool = True) -> None:
         function = self.function = scheduled(function)
-        self.proofs = analyse(function) if program.bounds_check else Proofs()
+        self.proofs = analyse(function) if program.bounds_check or program.parallel else Proofs()
         runs = gathered(function, self.proofs if program.bounds_check else None)
         self.program, self.is_entry = program, is_entry
         self.code = Code(program.module)
@@ -71,6 +71,12 @@ class FunctionCode:
         self.has_room: set[Operation] = set()  # pushes that need no check, since their loop has reserved room
         self.has_failure = False
         self.op: Operation | None = None
+        self.name, self.pieces = "", 0
+        self.piece: Any = None  # the ``Piece`` that is being written, which runs in several threads
+        self.independent: dict[Operation, Any] = {}  # loops whose iterations run in chunks
+        if program.parallel:
+            self.code.spread = lambda *nest: self.piece is None and PARTS["spread"](self, *nest)
+            self.independent = PARTS["independent"](self)
 
     def placed(self, chosen: list[Strip]) -> Placement:
         """Return the memory of all arrays, when the operations of ``chosen`` run by strips, as far as they can."""
@@ -133,6 +139,8 @@ class FunctionCode:
         buffer = Buffer(int(np.prod(kind.bounds)) * kind.dtype.itemsize)
         if buffer.size <= SMALL:
             return self.code.slot("i8", max(buffer.size, 1))
+        if self.piece is not None:
+            return self.piece.memory(buffer.size)
         self.placement.slots.append(buffer.size)
         return f"%slot{len(self.placement.slots) - 1}"
 
@@ -157,6 +165,7 @@ class FunctionCode:
 
     def write(self, name: str) -> None:
         """Add the function to the module."""
+        self.name = name
         function, code = self.function, self.code
         parameters, calls = self.signature()
         outputs = [f"%out{k}" for k in range(len(function.block.results))]
