@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from .assembly import MARKS
 from .buffers import SMALL, Buffer
-from .function import FunctionCode, input_registers
+from .function import FunctionCode, input_registers, with_memory
 from .fusion import is_array
 
 _REGISTER = re.compile(r"%[A-Za-z0-9._]+")
@@ -130,7 +130,7 @@ def outlined(
                 "start:",
                 *loads,
                 *(text for text, name in _copied(copies)),
-                *_with_memory(f, piece.own, call),
+                *with_memory(program, piece.own, "own", call),
                 "  ret i32 %status",
                 "}",
                 "",
@@ -194,33 +194,3 @@ def _marks(f: FunctionCode, register: str) -> str:
     arrays = {f"%in{k}" for k, v in enumerate(f.function.parameters) if is_array(v)}
     is_buffer = register in arrays or _BUFFER.fullmatch(register) or f.code.made.get(register) == "alloca"
     return " noalias" if is_buffer else ""
-
-
-def _with_memory(f: FunctionCode, sizes: Sequence[int], call: str) -> list[str]:
-    """Return the lines of a call with memory of these sizes, which is freed after it."""
-    if not sizes:
-        return [call]
-    module = f.program.module
-    module.declare("malloc", "ptr", ["i64"], pure=False)
-    module.declare("free", "void", ["ptr"], pure=False)
-    places, total = [], 0
-    for size in sizes:
-        places.append(total)
-        total += (size + 127) // 64 * 64
-    number = f.program.failure(MemoryError, "not enough memory for the arrays of compiled code")
-    return [
-        f"  %memory = call ptr @malloc(i64 {total + 64})",
-        "  %none = icmp eq ptr %memory, null",
-        "  br i1 %none, label %failed, label %run",
-        "failed:",
-        f"  store i64 {number}, ptr %context",
-        "  ret i32 1",
-        "run:",
-        "  %address = ptrtoint ptr %memory to i64",
-        "  %above = add i64 %address, 63",
-        "  %aligned = and i64 %above, -64",
-        "  %frame = inttoptr i64 %aligned to ptr",
-        *(f"  %own{k} = getelementptr inbounds i8, ptr %frame, i64 {at}" for k, at in enumerate(places)),
-        call,
-        "  call void @free(ptr %memory)",
-    ]
