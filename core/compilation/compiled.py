@@ -73,10 +73,12 @@ IS_ARGUMENT_AND_OUTSIDE = (
 
 @dataclass(frozen=True)
 class Checks:
-    """Run-time checks of a program: index bounds (native code), overflow of Python ints."""
+    """Options of a program: run-time checks of index bounds (native code) and of overflow of Python ints; its threads."""
 
     bounds: bool = True
     overflow: bool = True
+    parallel: bool | int = False
+    """Whether native loops run in several threads: on all cores, or in this number of threads."""
 
 
 @dataclass
@@ -118,7 +120,7 @@ class Compilation:
         if self.executable is not None:  # by another thread meanwhile
             return
         began = time.perf_counter()
-        made = deeply(lambda: targets.compile_for(self.target, self.function, self.checks.bounds))
+        made = deeply(lambda: targets.compile_for(self.target, self.function, self.checks.bounds, self.checks.parallel))
         self.seconds["compile"] = time.perf_counter() - began
         if not keep:
             self.stages = self.stages[-1:]
@@ -319,7 +321,7 @@ def _specialised(
             is_strong = options["is_strong"] = True  # it cannot be run again where a result is NaN: see ``may_repeat``
             continue
         refuse_waiting(f, program)
-        chosen = targets.choose(program.function, target, first)
+        chosen = targets.choose(program.function, target, first, bool(checks.parallel))
         if chosen[0] == first[0] or not _is_for(first[0], program.function):
             break
         first = chosen  # the traced program uses an operation that the other target lacks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 from ..emit import typed_python
@@ -59,7 +60,8 @@ class Lowered:
                 f"the program was compiled for the target {self.compilation.target}, which has no {language} text; "
                 f"use jit(f, target={wanted!r})"
             )
-        made = targets.compile_for(wanted, self.compilation.function, self.compilation.checks.bounds, kept=False)
+        checks = self.compilation.checks
+        made = targets.compile_for(wanted, self.compilation.function, checks.bounds, checks.parallel, kept=False)
         return getattr(made, f"{language}_text")
 
     def compile(self) -> Compilation:
@@ -130,7 +132,7 @@ def _is_own(guard: Any) -> bool:
 
 
 def _details(compilation: Compilation) -> list[str]:
-    program, lines = compilation.program, list(compilation.program.batches)
+    program, lines = compilation.program, [*loops_in_threads(compilation), *compilation.program.batches]
     if program.locks:
         lines.append(f"locks that are held while it runs: {len(program.locks)}")
     if program.hidden:
@@ -146,6 +148,25 @@ def _details(compilation: Compilation) -> list[str]:
         at_once = "a zero cotangent contributes exactly zero: all products check for it, since the program calls Python or prints"
         lines.append(again if compilation.may_repeat else at_once)
     return lines
+
+
+def loops_in_threads(compilation: Compilation) -> list[str]:
+    """Describe which loops of a program with ``parallel`` run in several threads, and why others do not."""
+    parallel = compilation.checks.parallel
+    if not parallel:
+        return []
+    if compilation.target != "native":
+        return ["parallel: the target xla has threads of its own"]
+    threads, reason = targets.threads_of(parallel)
+    if reason:
+        return [f"parallel: all loops run in one thread, since {reason}"]
+    made = compilation.executable
+    places = [made.places[place] if 0 <= place < len(made.places) else () for place, _ in made.loops]
+    found = sorted((calls[-1][0], calls[-1][2], how) for calls, (_, how) in zip(places, made.loops) if calls)
+    if not found:
+        return ["parallel: there is no loop, and no operation on large arrays"]
+    lines = [f"parallel: {threads} threads"]
+    return lines + [f"  {Path(filename).name}, line {line}: {how}" for filename, line, how in dict.fromkeys(found)]
 
 
 def _stages(compilation: Compilation) -> list[str]:

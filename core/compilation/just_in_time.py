@@ -27,6 +27,7 @@ def jit(
     bounds_check: bool = True,
     overflow_check: bool = True,
     partial: bool = False,
+    parallel: bool | int = False,
 ) -> Any:
     """Return ``f`` compiled, at its first call with a signature: structure, dtypes and shapes of the arguments.
 
@@ -44,6 +45,9 @@ def jit(
         overflow_check: raise ``OverflowError`` where a Python int needs more than 64 bits; else it wraps around.
         partial: where the function cannot be compiled as a whole, let Python run it between compiled parts: the functions
             that it calls and its loops.  ``explain`` lists the parts, the reasons and the share of time of each.
+        parallel: in native code, run loops with independent iterations, and operations on large arrays, in several threads: True for
+            one on each core that the process may use, or a number of threads.  Sums may differ in their last digits from those of one
+            thread; they are the same in each run with one number of threads.  ``explain`` says how each loop runs, and why.
 
     Returns:
         A function with the same arguments and results; ``explain`` and ``lower`` describe its programs.
@@ -71,6 +75,7 @@ def jit(
             bounds_check=bounds_check,
             overflow_check=overflow_check,
             partial=partial,
+            parallel=parallel,
         )
         return with_options if f is None else type(f)(with_options(f.__func__))
     check_function(f)
@@ -78,7 +83,9 @@ def jit(
     positions = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     static = _static_arguments(f, positions, names)
-    checks = Checks(bounds_check, overflow_check)
+    if not isinstance(parallel, (bool, int)) or parallel < 0 or parallel is not False and parallel == 0:
+        raise BadInput(f"parallel must be True, False or a number of threads, at least 1; it is {parallel!r}")
+    checks = Checks(bounds_check, overflow_check, parallel)
     return partly(f, target, static, checks) if partial else Jitted(f, target, *static, checks)
 
 

@@ -80,7 +80,20 @@ def first_choice(target: str) -> tuple[str, str]:
     return "native", "a program for the CPU"
 
 
-def choose(function: Function, target: str, first: tuple[str, str]) -> tuple[str, str]:
+def threads_of(parallel: bool | int) -> tuple[int, str]:
+    """Return the number of threads of native loops, and why it is one although several are wanted; 0 without ``parallel``."""
+    if not parallel:
+        return 0, ""
+    from ..emit.native import thread_pool
+
+    reason = thread_pool.why_serial()
+    threads = thread_pool.usable_cores() if parallel is True else min(parallel, thread_pool.MOST_THREADS)
+    if not reason and threads == 1:
+        reason = "this process may use one core" if parallel is True else "parallel is 1"
+    return (1, reason) if reason else (threads, "")
+
+
+def choose(function: Function, target: str, first: tuple[str, str], parallel: bool = False) -> tuple[str, str]:
     """Return the target of a typed program and the reason: ``first`` unless another target suits it better."""
     if target != "auto" or not (is_installed("native") and is_installed("xla")):
         return first
@@ -100,7 +113,7 @@ def choose(function: Function, target: str, first: tuple[str, str]) -> tuple[str
         return first
     if has_loop:
         return "native", "a program for the CPU with loops"
-    if largest >= LARGE and (os.cpu_count() or 1) >= CORES:
+    if largest >= LARGE and (os.cpu_count() or 1) >= CORES and not parallel:
         return (
             "xla",
             f"array operations without loops, on arrays of up to {largest:,} elements, which XLA spreads over threads",
@@ -108,11 +121,15 @@ def choose(function: Function, target: str, first: tuple[str, str]) -> tuple[str
     return "native", f"array operations on the CPU, on arrays of up to {largest:,} elements"
 
 
-def compile_for(target: str, function: Function, bounds_check: bool, kept: bool = True) -> Executable:
+def compile_for(
+    target: str, function: Function, bounds_check: bool, parallel: bool | int = False, kept: bool = True
+) -> Executable:
     """Return the compiled function, which maps a list of arrays and numbers to another.
 
-    With ``kept``, use the cache on disk.
+    With ``kept``, use the cache on disk. With ``parallel``, native loops run in several threads, on all cores or in this number.
     """
+    threads, _ = threads_of(parallel)
+    options: dict[str, Any] = {}
     if target == "xla":
         from ..emit.xla import XlaProgram as Program, compile_function
         from ..emit.xla.client import circumstances
@@ -125,7 +142,10 @@ def compile_for(target: str, function: Function, bounds_check: bool, kept: bool 
         made_for = circumstances
 
         def compile_now(function: Function) -> Any:
-            return compile_function(function, bounds_check=bounds_check)
+            return compile_function(function, bounds_check=bounds_check, **options)
+
+        if threads > 1:
+            options["threads"] = threads
 
     def with_places(made: Any) -> Any:
         made.places = tuple(numbered(function))
@@ -133,11 +153,11 @@ def compile_for(target: str, function: Function, bounds_check: bool, kept: bool 
 
     if not kept or compilation_cache.folder(target) is None:
         return with_places(compile_now(function))
-    key = compilation_cache.fingerprint(function, target, bounds_check, made_for())
+    key = compilation_cache.fingerprint(function, target, bounds_check, threads > 1, made_for())
     data = None if key is None else compilation_cache.load(target, key)
     if data is not None:
         with suppress(Exception):  # what cannot be used any more is made again
-            return with_places(Program.from_bytes(data))
+            return with_places(Program.from_bytes(data, **options))
     made = with_places(compile_now(function))
     if key is not None:
         with suppress(BadInput):

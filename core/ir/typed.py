@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from .dynamic import Value
+from .dynamic import Operation, Value
 from .exceptions import exception_of
 from .traced_text import filled
 
@@ -178,6 +178,14 @@ def part_dimensions(spec: Spec, array_ndim: int) -> dict[int, int]:
             places[i] = at
             at += 1
     return places
+
+
+def part(op: Operation) -> Any:
+    """Return a key of the part that a ``getitem``, ``setitem`` or ``add_at`` accesses; equal keys mean one part."""
+    spec = op.named["spec"].constant
+    count = sum(e != ":" for e in spec)
+    index = op.positional[1 : 1 + count]
+    return spec, tuple(int(v.constant) if v.is_constant and not v.type.shape else v for v in index)
 
 
 def _getitem(shape, x, *index, spec):

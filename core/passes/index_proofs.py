@@ -5,6 +5,7 @@
     found.never          raise_if operations that never raise
     found.conditions     condition -> bool: conditions that always have this value
     found.intervals      int value -> (least, greatest), at its definition
+    found.bounds         the forms of ints and the bounds of their atoms that hold everywhere
 
 ``without_checks(function)`` removes the raise_if operations that never raise. The arithmetic is that of
 ``integer_bounds``; this pass adds the conditions of branches and loops, and induction over the ints that a loop
@@ -38,6 +39,7 @@ class Proofs:
     never: dict[Operation, bool] = field(default_factory=dict)
     conditions: dict[Value, bool] = field(default_factory=dict)
     intervals: dict[Value, Interval] = field(default_factory=dict)
+    bounds: Bounds = field(default_factory=Bounds)
     log: list[tuple[dict[Any, Any], Any]] = field(default_factory=list)
 
     def note(self, table: dict[Any, Any], key: Any, proved: Any = True) -> None:
@@ -100,31 +102,43 @@ def in_range(bounds: Bounds, op: Operation, made: dict[Value, Operation]) -> boo
 
     ``made`` maps each value to the operation that produces it.
     """
-    x, *index = op.positional
+    shape = op.positional[0].type.shape
+    for n, span in zip(shape, spans(bounds, op, made)):
+        if span is not None and not (
+            bounds.is_at_most(Affine(0), span[0]) and bounds.is_less(span[1], bounds.length(n))
+        ):
+            return False
+    return True
+
+
+def spans(bounds: Bounds, op: Operation, made: dict[Value, Operation]) -> list[tuple[Affine, Affine] | None]:
+    """Return the least and the greatest index that a ``getitem``, ``setitem`` or ``add_at`` uses in each dimension.
+
+    None stands for a whole dimension, and for a slice that is always empty.
+    """
+    _, *index = op.positional
     part = op.results[0].type if op.callee is typed.getitem else index.pop().type
     spec = op.named["spec"].constant
     ndim = max((v.type.ndim for e, v in zip([e for e in spec if e != ":"], index) if e == "a"), default=0)
     places = typed.part_dimensions(spec, ndim)
+    found: list[tuple[Affine, Affine] | None] = []
     for i, entry in enumerate(spec):
         if entry == ":":
+            found.append(None)
             continue
-        at, n = index.pop(0), bounds.length(x.type.shape[i])
+        at = index.pop(0)
         if entry == "a":
             low, high = bounds.interval(at)
-            first, last = Affine(low), Affine(high)
+            found.append((Affine(low), Affine(high)))
         elif entry == "i":
-            first = last = bounds.form(at)
+            found.append((bounds.form(at), bounds.form(at)))
         else:
             length = _count(bounds, part.shape[places[i]], made)
             first = bounds.form(at)
             last = first + (length + Affine(-1)) * entry[1]
-            if not length.terms and length.constant == 0:
-                continue
-            if entry[1] < 0:
-                first, last = last, first
-        if not (bounds.is_at_most(Affine(0), first) and bounds.is_less(last, n)):
-            return False
-    return True
+            is_empty = not length.terms and length.constant == 0
+            found.append(None if is_empty else (first, last) if entry[1] > 0 else (last, first))
+    return found
 
 
 def _count(bounds: Bounds, n: int | Dim, made: dict[Value, Operation]) -> Affine:
@@ -140,7 +154,7 @@ def _count(bounds: Bounds, n: int | Dim, made: dict[Value, Operation]) -> Affine
 class _Walk:
     def __init__(self, function: Function) -> None:
         self.bounds = Bounds()
-        self.proofs = Proofs()
+        self.proofs = Proofs(bounds=self.bounds)
         self.made = {result: op for op in walk(function.block) for result in op.results}
         self.refuted: set[Value] = (
             set()

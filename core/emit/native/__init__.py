@@ -1,4 +1,4 @@
-"""Native code: typed IR to LLVM assembly, with single-threaded loops.
+"""Native code: typed IR to LLVM assembly, with loops that run in one thread or, on request, in several.
 
 schedule    moves reads before writes, so that fewer arrays are copied
 liveness    where values are defined and used
@@ -7,6 +7,8 @@ buffers     memory for the other arrays, such that updates are made in place
 strips      which loops run together, piece by piece; strip_loops emits them
 function    one function as LLVM assembly. The emitters of operations are in control, elementwise, updates, reductions,
             products, linear_algebra, stacks, library; those of single elements in real_functions, complex_functions, integers
+parallel_loops, parallel_ranges, parallel_strips
+            chunks of loops for several threads: pieces of code (``outlining``), run by ``thread_pool``
 entry       the C and CPython entry points
 machine     LLVM's passes, object code
 program     the callable program
@@ -19,6 +21,8 @@ from . import (  # noqa: F401  they register their emitters
     interrupts,
     library,
     linear_algebra,
+    parallel_ranges,
+    parallel_strips,
     products,
     reductions,
     special_functions,

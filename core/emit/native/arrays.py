@@ -81,9 +81,11 @@ class Memory(Array):
         """Copy all elements of an array of the same lengths into this memory."""
         if self.flat and source.flat:
             one = lambda i: self.store_flat(code, i[0], source.load_flat(code, i[0]))  # noqa: E731
-            code.nest([self.count(code)], one)
+            code.nest([self.count(code)], one, independent=[0])
         else:
-            code.nest(self.lengths, lambda indices: self.store(code, indices, source.load(code, indices)))
+            every = range(len(self.lengths))
+            one = lambda indices: self.store(code, indices, source.load(code, indices))  # noqa: E731
+            code.nest(self.lengths, one, independent=every)
 
 
 def c_strides(code: Code, lengths: Sequence[str]) -> list[str]:

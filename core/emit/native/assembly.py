@@ -68,9 +68,13 @@ class Code:
         self.allocas: list[str] = []
         self.frame = 0  # bytes, at most
         self.lines: list[str] = []
+        self.made: dict[str, str] = {}  # for each register, the instruction that computes it
         self.count = 0
         self.label = "start"
         self.is_reproducible = False  # see ``reproducible``
+        self.spread: Callable[..., bool] | None = (
+            None  # runs a nest of loops in parallel, if that is worth it: see ``nest``
+        )
         self.known: list[dict[Any, Any]] = [{}]  # computed elements that dominate the current position, by scope
 
     # Instructions
@@ -82,6 +86,7 @@ class Code:
     def value(self, text: str) -> str:
         name = f"%{self.new()}"
         self.lines.append(f"  {name} = {text}")
+        self.made[name] = text
         return name
 
     def do(self, text: str) -> None:
@@ -102,6 +107,7 @@ class Code:
         name = f"%{self.new('m')}"
         self.frame += count * _SIZES.get(kind, 8) + align
         self.allocas.append(f"  {name} = alloca [{count} x {kind}], align {align}")
+        self.made[name] = "alloca"
         return name
 
     # Blocks
@@ -120,6 +126,7 @@ class Code:
         """Return a phi, and a function that sets its second entry later."""
         name, at = f"%{self.new()}", len(self.lines)
         self.lines.append("")
+        self.made[name] = f"phi {kind}"
 
         def close(second: str, second_label: str) -> None:
             self.lines[at] = f"  {name} = phi {kind} [ {first}, %{first_label} ], [ {second}, %{second_label} ]"
@@ -246,8 +253,19 @@ class Code:
         ends = zip(kinds, initial, carried)
         return [self.value(f"phi {kind} [ {x}, %{before} ], [ {y}, %{latch} ]") for kind, x, y in ends]
 
-    def nest(self, lengths: Sequence[str], body: Callable[[list[str]], None], may_unroll: bool = True) -> None:
-        """Emit a nest of loops over an array's indices, the last dimension innermost."""
+    def nest(
+        self,
+        lengths: Sequence[str],
+        body: Callable[[list[str]], None],
+        may_unroll: bool = True,
+        independent: Sequence[int] = (),
+    ) -> None:
+        """Emit a nest of loops over an array's indices, the last dimension innermost.
+
+        Iterations with another index in one of the dimensions ``independent`` may run at the same time.
+        """
+        if independent and self.spread is not None and self.spread(lengths, body, independent):
+            return
         unroll = may_unroll and is_small(lengths)
 
         def level(at: int, indices: list[str]) -> None:

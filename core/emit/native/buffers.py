@@ -19,8 +19,8 @@ from typing import Any
 
 from ...ir import typed
 from ...ir.dynamic import Block, Function, Operation, Value
-from ...ir.typed import STACK, ArrayType
-from .fusion import accesses, is_array, is_elementwise, part
+from ...ir.typed import STACK, ArrayType, part
+from .fusion import accesses, is_array, is_elementwise
 from .liveness import Order
 
 SMALL = 512  # bytes up to which a buffer is on the function's stack, where LLVM may turn it into registers

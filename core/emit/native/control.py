@@ -12,7 +12,7 @@ from ...ir.dynamic import Block, Operation, Value
 from ...ir.typed import STACK
 from .arrays import Array, Memory
 from .elements import element, number, register_kinds, registers
-from .function import FunctionCode, emits
+from .function import PARTS, FunctionCode, emits
 from .fusion import is_array
 from .interrupts import count, stride, strided
 from .stacks import is_fixed_push, reserve
@@ -162,46 +162,61 @@ def pushes(f: FunctionCode, body: Block, k: int) -> list[Operation]:
 
 @emits("range")
 def range_(f: FunctionCode, op: Operation) -> None:
-    code, (body,) = f.code, op.blocks
+    move(f, op.initial, op.results)
+    first = registers_of(f, op.initial, f.order.at[op])
+    names = PARTS["parallel"](f, op, first) if op in f.independent and f.code.spread is not None else None
+    bind(f, op.results, names if names is not None else in_turn(f, op, first))
+
+
+def in_turn(f: FunctionCode, op: Operation, first: list[str]) -> list[str]:
+    """Emit a ``range`` from the registers ``first`` of its carried values on; return those at its end."""
+    body, initial = op.blocks[0], op.initial
+    rooms = {k: chain for k, value in enumerate(initial) if value.type is STACK and (chain := pushes(f, body, k))}
+    if rooms:
+        count, first = iterations(f, op), list(first)
+        for k, chain in rooms.items():
+            at = sum(len(kinds_of(v)) for v in initial[:k])
+            first[at : at + 3] = reserve(f, first[at : at + 3], chain, count)
+    return turns(f, op, first, *stride(f, op))
+
+
+def turns(
+    f: FunctionCode, op: Operation, first: Sequence[str], most: int, each: int, part: tuple[str, str] | None = None
+) -> list[str]:
+    """Emit the iterations of a ``range``, or those whose numbers are in ``part``, in strides as of ``stride``."""
+    code, body = f.code, op.blocks[0]
     start, stop, step = (f.element(v) for v in op.operands[:3])
-    initial = op.operands[3:]
-    move(f, initial, op.results)
     kinds = [kind for value in op.results for kind in kinds_of(value)]
 
     def iteration(i: str, *carried: str) -> list[str]:
         bind(f, body.parameters, [i, *carried])
         return _body(f, body, op.results)
 
-    known = number(step, op.operands[2].type.dtype)
-    rooms = {k: chain for k, value in enumerate(initial) if value.type is STACK and (chain := pushes(f, body, k))}
-    first = registers_of(f, initial, f.order.at[op])
-    if rooms:
-        count = _iterations(f, start, stop, step)
-        for k, chain in rooms.items():
-            at = sum(len(kinds_of(v)) for v in initial[:k])
-            first[at : at + 3] = reserve(f, first[at : at + 3], chain, count)
-    most, each = stride(f, op)
-
     def counted(low: str, high: str, by: int, turn: Any) -> list[str]:
         if not most:
             return code.counted(low, high, by, turn, kinds, first)
-        return strided(f, low, high, by, turn, kinds, first, each, most)
+        return strided(f, low, high, by, turn, kinds, list(first), each, most)
 
+    known = number(step, op.operands[2].type.dtype)
     if known in (1, -1):
-        names = counted(start, stop, int(known), iteration)
-    else:
-        # Loop over the number of iterations, since the index after the last one may overflow.
+        if part is not None:
+            move_on = code.add if known == 1 else code.subtract
+            start, stop = move_on(start, part[0]), move_on(start, part[1])
+        return counted(start, stop, int(known), iteration)
+    # Loop over the number of iterations, since the index after the last one may overflow.
 
-        def stepped(k: str, *carried: str) -> list[str]:
-            return iteration(code.value(f"add i64 {start}, {code.value(f'mul i64 {k}, {step}')}"), *carried)
+    def stepped(k: str, *carried: str) -> list[str]:
+        return iteration(code.value(f"add i64 {start}, {code.value(f'mul i64 {k}, {step}')}"), *carried)
 
-        names = counted("0", _iterations(f, start, stop, step), 1, stepped)
-    bind(f, op.results, names)
+    return counted(*(part or ("0", iterations(f, op))), 1, stepped)
 
 
-def _iterations(f: FunctionCode, start: str, stop: str, step: str) -> str:
+def iterations(f: FunctionCode, op: Operation) -> str:
     """Return ceil((stop - start) / step), at least 0; 0 for a step of 0, which the front end refuses."""
     code = f.code
+    if op.iterations is not None:
+        return str(op.iterations)
+    start, stop, step = (f.element(v) for v in op.operands[:3])
     if step in ("1", "-1"):
         distance = code.value(f"sub i64 {stop}, {start}" if step == "1" else f"sub i64 {start}, {stop}")
         return code.call("llvm.smax.i64", "i64", [("i64", distance), ("i64", "0")])
@@ -217,3 +232,6 @@ def _iterations(f: FunctionCode, start: str, stop: str, step: str) -> str:
     before_last = code.value(f"sub i64 {distance}, 1")
     count = code.value(f"add i64 {code.value(f'udiv i64 {before_last}, {size}')}, 1")
     return code.value(f"select i1 {some}, i64 {count}, i64 0")
+
+
+PARTS.update(iterations=iterations)

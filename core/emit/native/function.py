@@ -11,6 +11,7 @@ context. The emitters of operations are in the files that register in ``EMITTERS
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -55,7 +56,7 @@ class FunctionCode:
 
     def __init__(self, function: Function, program: ProgramText, is_entry: bool = True) -> None:
         function = self.function = scheduled(function)
-        self.proofs = analyse(function) if program.bounds_check else Proofs()
+        self.proofs = analyse(function) if program.bounds_check or program.parallel else Proofs()
         runs = gathered(function, self.proofs if program.bounds_check else None)
         self.program, self.is_entry = program, is_entry
         self.code = Code(program.module)
@@ -71,6 +72,12 @@ class FunctionCode:
         self.has_room: set[Operation] = set()  # pushes that need no check, since their loop has reserved room
         self.has_failure = False
         self.op: Operation | None = None
+        self.name, self.pieces = "", 0
+        self.piece: Any = None  # the ``Piece`` that is being written, which runs in several threads
+        self.independent: dict[Operation, Any] = {}  # loops whose iterations run in chunks
+        if program.parallel:
+            self.code.spread = lambda *nest: self.piece is None and PARTS["spread"](self, *nest)
+            self.independent = PARTS["independent"](self)
 
     def placed(self, chosen: list[Strip]) -> Placement:
         """Return the memory of all arrays, when the operations of ``chosen`` run by strips, as far as they can."""
@@ -133,6 +140,8 @@ class FunctionCode:
         buffer = Buffer(int(np.prod(kind.bounds)) * kind.dtype.itemsize)
         if buffer.size <= SMALL:
             return self.code.slot("i8", max(buffer.size, 1))
+        if self.piece is not None:
+            return self.piece.memory(buffer.size)
         self.placement.slots.append(buffer.size)
         return f"%slot{len(self.placement.slots) - 1}"
 
@@ -157,6 +166,7 @@ class FunctionCode:
 
     def write(self, name: str) -> None:
         """Add the function to the module."""
+        self.name = name
         function, code = self.function, self.code
         parameters, calls = self.signature()
         outputs = [f"%out{k}" for k in range(len(function.block.results))]
@@ -219,44 +229,13 @@ class FunctionCode:
         Memory of medium size is kept for the next call, since the system takes longer to provide new memory than the
         program to fill it.
         """
-        lines = [f"define internal i32 @{name}({', '.join([*parameters, 'ptr %context'])}) {MARKS} {{", "start:"]
-        pointers: list[str] = []
-        kept = ""
-        if slots:
-            places, total = [], 0
-            for size in slots:
-                places.append(total)
-                total += (size + 127) // 64 * 64  # a gap, so that rows of several arrays do not share cache sets
-            self.code.module.declare("malloc", "ptr", ["i64"], pure=False)
-            self.code.module.declare("free", "void", ["ptr"], pure=False)
-            kept = self.program.keep(f"{name}.kept") if LEAST_KEPT <= total <= MOST_KEPT else ""
-            lines += [
-                *([f"  %kept = atomicrmw xchg ptr {kept}, ptr null seq_cst"] if kept else []),
-                f"  %missing = icmp eq ptr {'%kept' if kept else 'null'}, null",
-                "  br i1 %missing, label %new, label %run",
-                "new:",
-                f"  %made = call ptr @malloc(i64 {total + 64})",
-                "  %none = icmp eq ptr %made, null",
-                "  br i1 %none, label %failed, label %run",
-                "failed:",
-                f"  store i64 {self.program.failure(MemoryError, 'not enough memory for the arrays of compiled code')}, ptr %context",
-                "  ret i32 1",
-                "run:",
-                f"  %memory = phi ptr [ {'%kept' if kept else 'null'}, %start ], [ %made, %new ]",
-                "  %address = ptrtoint ptr %memory to i64",
-                "  %above = add i64 %address, 63",
-                "  %aligned = and i64 %above, -64",
-                "  %frame = inttoptr i64 %aligned to ptr",
-            ]
-            for i, at in enumerate(places):
-                lines.append(f"  %slot{i} = getelementptr inbounds i8, ptr %frame, i64 {at}")
-                pointers.append(f"ptr %slot{i}")
-        lines.append(f"  %status = call i32 @{name}.body({', '.join([*calls, *pointers, 'ptr %context'])})")
-        if slots:
-            if kept:
-                lines.append(f"  %other = atomicrmw xchg ptr {kept}, ptr %memory seq_cst")
-            lines.append(f"  call void @free(ptr {'%other' if kept else '%memory'})")
-        return "\n".join([*lines, "  ret i32 %status", "}", ""])
+        total = sum(map(_spaced, slots))
+        kept = self.program.keep(f"{name}.kept") if LEAST_KEPT <= total <= MOST_KEPT else ""
+        pointers = [f"ptr %slot{i}" for i, _ in enumerate(slots)]
+        call = f"  %status = call i32 @{name}.body({', '.join([*calls, *pointers, 'ptr %context'])})"
+        header = f"define internal i32 @{name}({', '.join([*parameters, 'ptr %context'])}) {MARKS} {{"
+        lines = with_memory(self.program, slots, "slot", call, kept)
+        return "\n".join([header, "start:", *lines, "  ret i32 %status", "}", ""])
 
     def results(self, values: Sequence[Value], outputs: Sequence[str]) -> None:
         code = self.code
@@ -379,6 +358,46 @@ class FunctionCode:
         self.has_failure = True
         code.jump("failed")
         code.start(after)
+
+
+def with_memory(program: ProgramText, sizes: Sequence[int], name: str, call: str, kept: str = "") -> list[str]:
+    """Return the lines of a call in the block ``start``, with memory of these sizes at ``%name0``, ``%name1``, ...
+
+    The memory is freed after the call, or left in the global ``kept`` for the next one.
+    """
+    if not sizes:
+        return [call]
+    program.module.declare("malloc", "ptr", ["i64"], pure=False)
+    program.module.declare("free", "void", ["ptr"], pure=False)
+    number = program.failure(MemoryError, "not enough memory for the arrays of compiled code")
+    ends = list(itertools.accumulate(map(_spaced, sizes), initial=0))
+    return [
+        *([f"  %kept = atomicrmw xchg ptr {kept}, ptr null seq_cst"] if kept else []),
+        f"  %missing = icmp eq ptr {'%kept' if kept else 'null'}, null",
+        "  br i1 %missing, label %new, label %run",
+        "new:",
+        f"  %made = call ptr @malloc(i64 {ends[-1] + 64})",
+        "  %none = icmp eq ptr %made, null",
+        "  br i1 %none, label %failed, label %run",
+        "failed:",
+        f"  store i64 {number}, ptr %context",
+        "  ret i32 1",
+        "run:",
+        f"  %memory = phi ptr [ {'%kept' if kept else 'null'}, %start ], [ %made, %new ]",
+        "  %address = ptrtoint ptr %memory to i64",
+        "  %above = add i64 %address, 63",
+        "  %aligned = and i64 %above, -64",
+        "  %frame = inttoptr i64 %aligned to ptr",
+        *(f"  %{name}{k} = getelementptr inbounds i8, ptr %frame, i64 {at}" for k, at in enumerate(ends[:-1])),
+        call,
+        *([f"  %other = atomicrmw xchg ptr {kept}, ptr %memory seq_cst"] if kept else []),
+        f"  call void @free(ptr {'%other' if kept else '%memory'})",
+    ]
+
+
+def _spaced(size: int) -> int:
+    """Return the bytes that an array takes: with a gap, so that rows of several arrays do not share cache sets."""
+    return (size + 127) // 64 * 64
 
 
 def input_registers(k: int, kind: Any) -> list[tuple[str, str]]:

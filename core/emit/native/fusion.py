@@ -14,7 +14,7 @@ import numpy as np
 
 from ...ir import typed
 from ...ir.dynamic import Function, Operation, Value
-from ...ir.typed import STACK
+from ...ir.typed import STACK, part
 from .liveness import Order, Use
 from .real_functions import emitter_of
 
@@ -83,14 +83,6 @@ def is_strided(op: Operation | None) -> bool:
     return op.callee is typed.transpose or op.callee is typed.getitem and "a" not in op.named["spec"].constant
 
 
-def part(op: Operation) -> Any:
-    """Return a key of the part that a ``getitem``, ``setitem`` or ``add_at`` accesses; equal keys mean one part."""
-    spec = op.named["spec"].constant
-    count = sum(e != ":" for e in spec)
-    index = op.positional[1 : 1 + count]
-    return spec, tuple(int(v.constant) if v.is_constant and not v.type.shape else v for v in index)
-
-
 def fused(function: Function, order: Order) -> set[Value]:
     """Return the lazy values; their uses are added to ``order.uses`` of the values that they read."""
     lazy = _by_use(order)
@@ -111,7 +103,7 @@ def _by_use(order: Order) -> set[Value]:
             if depths[value] == _DEEPEST:
                 depths[value] = 0
                 continue
-            own = 0 if is_view(op) and "a" not in _spec(op) else _cost(op)
+            own = 0 if is_view(op) and "a" not in _spec(op) else cost_of(op)
             costs[value] = min(own + sum(costs.get(x, 0) for x in set(op.operands)), 1 << 20)
     lazy: set[Value] = set()
     sinks: dict[Value, set[Any]] = {}
@@ -169,7 +161,8 @@ def _repeats(op: Operation) -> bool:
     return op.callee in (typed.broadcast_to, typed.full)
 
 
-def _cost(op: Operation) -> int:
+def cost_of(op: Operation) -> int:
+    """Return the cost of an element of the result, in additions."""
     return 1 if not isinstance(op.callee, np.ufunc) or op.callee in _PLAIN else _EXPENSIVE.get(op.callee, _DEAR)
 
 

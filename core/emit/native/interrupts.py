@@ -18,6 +18,7 @@ from ...ir.dynamic import Block, Function, Operation, Value
 from ...ir.typed import ArrayType, Dim
 from .assembly import Module
 from .function import PARTS, FunctionCode
+from .program_text import ProgramText
 
 BUDGET, STRIDE = 1 << 24, 1 << 20
 UNCOUNTED, USUAL = 512, 16
@@ -26,6 +27,8 @@ and the size that is assumed at compile time."""
 _UNBOUNDED = 1 << 62
 SIGNALLED = -2
 """The error number when a signal handler has raised; the exception's type, value and traceback are in the context."""
+STOPPED = -3
+"""The error number of a chunk of a parallel loop that has ended early, since an error of an earlier iteration is known."""
 
 _CHEAP = {
     np.add,
@@ -43,10 +46,11 @@ _CHEAP = {
 
 def work(f: FunctionCode, block: Block) -> int:
     """Return the largest work of a block in units, without inner loops that count their own work."""
-    return sum(_of_operation(f, op) for op in block.operations)
+    return sum(work_of(f, op) for op in block.operations)
 
 
-def _of_operation(f: FunctionCode, op: Operation) -> int:
+def work_of(f: FunctionCode, op: Operation) -> int:
+    """Return the largest work of an operation in units, without inner loops that count their own work."""
     if op.kind == "if":
         return 2 + max(work(f, block) for block in op.blocks)
     if op.kind == "while":
@@ -129,7 +133,7 @@ def count(f: FunctionCode, units: str) -> None:
     ask, after = code.new("ask"), code.new("on")
     code.branch(code.value(f"icmp slt i64 {left}, 0"), ask, after, f.unlikely())
     code.start(ask)
-    _declare(code.module)
+    check_for_signals(code.module)
     f.program.polls = True
     status = code.value("call i32 @signalled(ptr %context)")
     f.leave_if(code.value(f"icmp ne i32 {status}, 0"))
@@ -141,6 +145,21 @@ _SIGNALLED = f"""define internal i32 @signalled(ptr %context) noinline cold noun
 start:
   %budget = getelementptr i64, ptr %context, i64 WORK
   store i64 {BUDGET}, ptr %budget
+  %loopat = getelementptr i64, ptr %context, i64 LOOP
+  %loop = load ptr, ptr %loopat
+  %alone = icmp eq ptr %loop, null
+  br i1 %alone, label %ask, label %chunk
+chunk:
+  %slotat = getelementptr i64, ptr %context, i64 SLOT
+  %slot = load i64, ptr %slotat
+  %failedat = getelementptr i64, ptr %loop, i64 FAILED
+  %failed = load atomic i64, ptr %failedat monotonic, align 8
+  %useless = icmp slt i64 %failed, %slot
+  br i1 %useless, label %stop, label %ask
+stop:
+  store i64 {STOPPED}, ptr %context
+  ret i32 1
+ask:
   %here = call i64 @PyThread_get_thread_ident()
   %main = load i64, ptr @main_thread
   %ismain = icmp eq i64 %here, %main
@@ -166,12 +185,13 @@ quiet:
 """
 
 
-def _declare(module: Module) -> None:
-    from .program_text import ProgramText
-
-    if any("@signalled(" in text for text in module.functions):
+def check_for_signals(module: Module) -> None:
+    """Add the function ``@signalled`` to a module."""
+    if any("define internal i32 @signalled(" in text for text in module.functions):
         return
-    text = _SIGNALLED.replace("WORK", str(ProgramText.WORK))
+    text = _SIGNALLED
+    for name in ("WORK", "LOOP", "SLOT", "FAILED"):
+        text = text.replace(f"i64 {name}\n", f"i64 {getattr(ProgramText, name)}\n")
     for i in range(3):
         text = text.replace(f"VALUE{i}", str(ProgramText.VALUES + i))
     module.functions.append(text)

@@ -54,6 +54,7 @@ def _start() -> None:
         raise BadInput("native code needs llvmlite, which is not installed: pip install llvmlite")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # for the assembly in `thread_pool`
     for library in ("libm.so.6", "libmvec.so.1"):
         try:
             llvm.load_library_permanently(library)
@@ -138,6 +139,10 @@ class Loaded:
     def variable(self, name: str) -> int:
         """Return the address of a global variable."""
         return _ENGINES[id(self)].get_global_value_address(name)
+
+    def stay(self) -> None:
+        """Leave the code in memory until the process ends; it is not asked for addresses any more."""
+        _ENGINES.pop(id(self)).detach()
 
     def __del__(self) -> None:
         if id(self) in _ENGINES:

@@ -17,7 +17,8 @@ from ...ir.dynamic import Function
 from ...ir.exceptions import exception_of
 from ...ir.places import Calls, raised_at
 from ...ir.typed import STACK, ArrayType, Dim
-from . import machine
+from ...passes.accumulations import as_additions
+from . import machine, thread_pool
 from .entry import built_in, has_fast_call, write_call, write_entry
 from .function import FunctionCode
 from .interrupts import SIGNALLED
@@ -38,7 +39,7 @@ class NativeProgram:
         The exceptions of the user's program.
     """
 
-    def __init__(self, saved: dict[str, Any]) -> None:
+    def __init__(self, saved: dict[str, Any], threads: int = 1) -> None:
         self._saved = saved
         self.llvm_text: str = saved["text"]
         self._loaded = machine.Loaded(saved["code"], saved["symbols"], saved["kept"])
@@ -57,6 +58,10 @@ class NativeProgram:
             self._callback = machine.c_callback(self._call_python)
             address = self._loaded.variable("callback")
             ctypes.c_void_p.from_address(address).value = ctypes.cast(self._callback, ctypes.c_void_p).value
+        self.loops: list[tuple[int, str]] = saved["loops"]
+        """For loops and operations on large arrays of a parallel program: the number of the place, and how they run."""
+        if "@parallel.run" in self.llvm_text:
+            thread_pool.connect(self._loaded, threads)
         if "@main_thread" in self.llvm_text:
             ctypes.c_int64.from_address(self._loaded.variable("main_thread")).value = main_thread().ident or 0
         if "@stack.key" in self.llvm_text:
@@ -118,8 +123,10 @@ class NativeProgram:
             raise BadInput(f"a native program that calls a local Python function cannot be saved: {error}") from None
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> NativeProgram:
+    def from_bytes(cls, data: bytes, threads: int = 1) -> NativeProgram:
         """Load a program saved by ``to_bytes``; the bytes are unpickled, so they must come from a trusted source.
+
+        ``threads`` are those of its parallel loops.
 
         Raises:
             BadInput: it was compiled for another processor or by another version of LLVM.
@@ -129,7 +136,7 @@ class NativeProgram:
             raise BadInput(
                 "native code was compiled for another processor or by another version of LLVM; compile it again"
             )
-        return cls(saved)
+        return cls(saved, threads)
 
 
 class _Kind:
@@ -198,17 +205,19 @@ _restore = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 3)(("PyErr_Restore", cty
 
 
 def compile_function(
-    function: Function, *, bounds_check: bool = True, processor: machine.Processor | None = None
+    function: Function, *, bounds_check: bool = True, processor: machine.Processor | None = None, threads: int = 0
 ) -> NativeProgram:
     """Compile a typed function for a processor, by default this one.
 
-    With ``bounds_check``, indices that are not proved to be within their array are checked at run time.
+    With ``bounds_check``, indices that are not proved to be within their array are checked at run time. With ``threads``, loops
+    whose iterations are independent are run by so many threads; with 0, the program has serial loops only.
 
     Raises:
         BadInput: llvmlite is missing, or the function has an operation or dtype that native code does not support.
     """
     processor = processor or machine.host()
-    program = ProgramText(function, bounds_check, processor)
+    function = as_additions(function) if threads else function
+    program = ProgramText(function, bounds_check, processor, bool(threads))
     name = program.name_of(function)
     while program.to_write:
         following = program.to_write.pop(0)
@@ -231,5 +240,7 @@ def compile_function(
             "words": words,
             "objects": objects,
             "kept": program.kept,
-        }
+            "loops": program.loops,
+        },
+        threads,
     )

@@ -6,6 +6,8 @@ Every function is passed the context, an array of 64-bit words:
     STACKS    the head of the list of stacks' memory
     LIMIT     the lowest address that the processor's stack may reach
     WORK      the budget of work until the next check for signals
+    LOOP      in a chunk of a parallel loop, the words of the loop (``thread_pool_code``); else 0
+    SLOT      the chunk's place in the order of iterations
     VALUES    the values in the error's message, two words each
     LENGTHS   the lengths of the results that are known only at run time
 """
@@ -29,12 +31,16 @@ class ProgramText:
     STACKS = 1
     LIMIT = 2
     WORK = 3
-    VALUES = 4
+    LOOP = 4
+    SLOT = 5
+    VALUES = 6
     MOST_VALUES = 16
     LENGTHS = VALUES + 2 * MOST_VALUES
+    FAILED = 7
+    """The word of a parallel loop that holds the lowest slot with an error."""
 
-    def __init__(self, function: Function, bounds_check: bool, processor: Processor) -> None:
-        self.bounds_check = bounds_check
+    def __init__(self, function: Function, bounds_check: bool, processor: Processor, parallel: bool = False) -> None:
+        self.bounds_check, self.parallel = bounds_check, parallel
         self.places = numbered(function)
         self.module = Module(processor)
         self.failures: list[tuple[Any, str, list[np.dtype], int]] = []
@@ -48,6 +54,7 @@ class ProgramText:
         self.polls = False  # loops look for signals
         self.is_recursive = False
         self.frames = 0  # bytes of the processor's stack that its functions take, each once
+        self.loops: list[tuple[int, str]] = []  # for each loop, the number of its place and how it runs
 
     def failure(self, exception: Any, text: str, dtypes: Sequence[np.dtype] = (), op: Operation | None = None) -> int:
         """Return the number, from 1, of an error that an operation may end the program with."""
@@ -55,6 +62,11 @@ class ProgramText:
         if entry not in self.failures:
             self.failures.append(entry)
         return self.failures.index(entry) + 1
+
+    def note(self, op: Operation, how: str) -> None:
+        """Note how a loop, or the loops of an operation on arrays, are run, for ``explain``."""
+        if (self.place_of(op), how) not in self.loops:
+            self.loops.append((self.place_of(op), how))
 
     def place_of(self, op: Operation | None) -> int:
         """Return the number of an operation's place in the user's program, -1 if unknown."""

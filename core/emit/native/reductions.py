@@ -16,7 +16,7 @@ from .arrays import Array
 from .assembly import Code, is_small
 from .elements import Element, convert, element, half, is_complex, literal, register, register_kinds, registers
 from .elementwise import choose
-from .function import FunctionCode, emits
+from .function import PARTS, FunctionCode, emits
 from .real_functions import apply
 
 _ANY_ORDER = "reassoc nsz contract"
@@ -60,6 +60,36 @@ _REDUCTIONS: dict[Any, tuple[Callable[[np.dtype], Any], Callable[..., Element]]]
     np.all: (lambda dtype: True, _by(np.logical_and)),
 }
 """For each reduction, its value for no elements, and the function that adds an element."""
+_BY_ELEMENT = {
+    np.add: np.sum,
+    np.multiply: np.prod,
+    np.maximum: np.max,
+    np.minimum: np.min,
+    np.logical_or: np.any,
+    np.logical_and: np.all,
+}
+"""The reductions that repeat a function of two numbers."""
+
+
+def identity(callee: Any, dtype: np.dtype) -> Any:
+    """Return the number that a reduction, or the function that it repeats, leaves every other number unchanged with."""
+    if callee in (np.greater, np.less):
+        return _least(dtype) if callee is np.greater else _most(dtype)
+    reduction = _BY_ELEMENT.get(callee, callee)
+    return -0.0 if reduction is np.sum and dtype.kind in "fc" else _REDUCTIONS[reduction][0](dtype)
+
+
+def combined(code: Code, callee: Any, dtype: np.dtype, a: list[str], b: list[str]) -> list[str]:
+    """Return the registers of two partial results put together; ``np.greater`` stands for Python's ``max``, ``np.less`` for ``min``."""
+    if callee in (np.greater, np.less):
+        wins = apply(code, callee, dtype, [element(b, dtype), element(a, dtype)])
+        return [
+            code.value(f"select i1 {wins}, {kind} {y}, {kind} {x}") for kind, x, y in zip(register_kinds(dtype), a, b)
+        ]
+    reduction = _BY_ELEMENT.get(callee, callee)
+    if reduction is np.sum:
+        return registers(apply(code, np.add, dtype, [element(a, dtype), element(b, dtype)]))
+    return registers(_REDUCTIONS[reduction][1](code, dtype, element(a, dtype), element(b, dtype)))
 
 
 def fold(
@@ -107,7 +137,9 @@ def reduced(f: FunctionCode, op: Operation, array: Array, start: Sequence[str]) 
     def step(at: list[str], x: list[str]) -> list[str]:
         return registers(add(code, dtype, element(x, dtype), convert(code, get(at), array.dtype, dtype)))
 
-    return element(fold(code, lengths, step, register_kinds(dtype), start, is_sum=True), dtype)
+    kinds = register_kinds(dtype)
+    found = PARTS["fold"](f, op, lengths, step, kinds, start) if code.spread is not None else None
+    return element(found or fold(code, lengths, step, kinds, start, is_sum=True), dtype)
 
 
 @emits(*_REDUCTIONS)
@@ -140,7 +172,7 @@ def _reduce(f: FunctionCode, op: Operation) -> None:
             found = fold(code, [array.lengths[d] for d in axes], step, kinds, start, is_sum=True)
             memory.store(code, at, element(found, dtype))
 
-        code.nest(memory.lengths, one)
+        code.nest(memory.lengths, one, independent=range(len(memory.lengths)))
         return
     at_once = _written_out(array, axes)
     if len(at_once) < len(axes):
@@ -157,7 +189,7 @@ def _reduce(f: FunctionCode, op: Operation) -> None:
             total = added(total, array.load(code, [index[d] for d in sorted(index)]))
         memory.store(code, place, total)
 
-    code.nest([array.lengths[d] for d in looped], into)
+    code.nest([array.lengths[d] for d in looped], into, independent=[k for k, d in enumerate(looped) if d in kept])
 
 
 def _written_out(array: Array, axes: Sequence[int]) -> list[int]:

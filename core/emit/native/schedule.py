@@ -11,8 +11,7 @@ from typing import Any
 
 from ...ir import typed
 from ...ir.dynamic import Block, Function, Operation, Value
-from ...ir.typed import STACK
-from .fusion import part
+from ...ir.typed import STACK, part
 
 WRITES = (typed.setitem, typed.add_at)
 

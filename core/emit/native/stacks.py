@@ -208,7 +208,7 @@ def take_stack(f: FunctionCode, stack: Value, op: Operation) -> tuple[str, str, 
     return data, used, capacity
 
 
-def _bytes(f: FunctionCode, kind: ArrayType) -> str:
+def bytes_of(f: FunctionCode, kind: ArrayType) -> str:
     """Return the size of a value on a stack in bytes, rounded up to whole words."""
     size = f.code.multiply(f.code.product(f.lengths(kind)), str(kind.dtype.itemsize))
     if size[0] != "%":
@@ -252,7 +252,7 @@ def is_fixed_push(op: Operation) -> bool:
 def reserve(f: FunctionCode, stack: Sequence[str], chain: Sequence[Operation], count: str) -> tuple[str, str, str]:
     """Return the stack with room for the pushes ``chain`` of ``count`` iterations, which then need not check."""
     code, (data, used, capacity) = f.code, stack
-    sizes = ("24" if v.type is STACK else _bytes(f, v.type) for op in chain for v in op.positional[1:])
+    sizes = ("24" if v.type is STACK else bytes_of(f, v.type) for op in chain for v in op.positional[1:])
     total = code.multiply(str(sum(map(int, sizes))), count)
     data, capacity = grown(f, (data, used, capacity), code.add(used, total))
     f.has_room.update(chain)
@@ -268,7 +268,7 @@ def _in_order(values: Sequence[Value]) -> list[Value]:
 def _push(f: FunctionCode, op: Operation) -> None:
     code, (stack, *values) = f.code, op.positional
     registers = take_stack(f, stack, op)
-    sizes = {v: "24" if v.type is STACK else _bytes(f, v.type) for v in values}
+    sizes = {v: "24" if v.type is STACK else bytes_of(f, v.type) for v in values}
     needed = registers[1]
     for v in values:
         needed = code.add(needed, sizes[v])
@@ -292,7 +292,7 @@ def _pop(f: FunctionCode, op: Operation) -> None:
     code, (*values, rest) = f.code, op.results
     data, used, capacity = take_stack(f, op.operands[0], op)
     for v in reversed(_in_order(values)):
-        used = code.subtract(used, "24" if v.type is STACK else _bytes(f, v.type))
+        used = code.subtract(used, "24" if v.type is STACK else bytes_of(f, v.type))
         pointer = code.value(f"getelementptr inbounds i8, ptr {data}, i64 {used}")
         if v.type is STACK:
             places = [code.value(f"getelementptr inbounds i64, ptr {pointer}, i64 {i}") for i in range(3)]

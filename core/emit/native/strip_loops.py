@@ -28,31 +28,31 @@ def run_by_strips(f: FunctionCode, strip: Strip) -> None:
     here = InStrip(f, strip)
     lengths = f.lengths(ArrayType(strip.members[0].results[0].type.dtype, strip.shape))
     if strip.is_flat:
-        _pieces(f, strip, here, [], code.product(lengths))
-    else:
-        code.nest(lengths[:-1], lambda row: _pieces(f, strip, here, row, lengths[-1]), may_unroll=False)
+        lengths = [code.product(lengths)]
+    if code.spread is None or not PARTS["strips in chunks"](f, strip, here, lengths):
+        code.nest(lengths[:-1], lambda row: pieces(f, strip, here, row, "0", lengths[-1]), may_unroll=False)
     here.leave()
     for op in strip.members:
         if op.callee in FOLDS:
             PARTS["count_length"](f, op)
 
 
-def _pieces(f: FunctionCode, strip: Strip, here: InStrip, row: list[str], length: str) -> None:
-    """Emit the strips of a row, or of an array in C order."""
+def pieces(f: FunctionCode, strip: Strip, here: InStrip, row: list[str], first: str, stop: str) -> None:
+    """Emit the strips of a part of a row, or of an array in C order."""
     code = f.code
     if strip.of_rows:
-        here.write(row, "0", length)
+        here.write(row, "0", stop)
         return
     size = str(strip.size)
 
     def turn(base: str) -> tuple[Sequence[str], str]:
-        rest = code.subtract(length, base)
+        rest = code.subtract(stop, base)
         count = code.call("llvm.smin.i64", "i64", [("i64", rest), ("i64", size)])
         with code.scope():
             here.write(row, base, count)
         return (), code.add(base, size)
 
-    code.turns("0", length, 1, turn, (), ())
+    code.turns(first, stop, 1, turn, (), ())
 
 
 class InStrip:
@@ -77,10 +77,7 @@ class InStrip:
                 continue
             for r in op.results:
                 if not is_array(r):
-                    kinds = register_kinds(r.type.dtype)
-                    self.totals[r] = [f.code.slot(kind) for kind in kinds]
-                    for place, kind, x in zip(self.totals[r], kinds, nothing(op)):
-                        f.code.do(f"store {kind} {x}, ptr {place}")
+                    self.begin(r, nothing(op))
                 elif r in strip.inside and r not in strip.of_rows:
                     self.buffers[r] = self.buffer(r, strip.size)
                 elif r not in f.lazy and r not in strip.inside:
@@ -88,6 +85,18 @@ class InStrip:
         self.row: list[str] = []
         self.base = self.count = "0"
         self.arrays: dict[Value, Array] = {}
+
+    def begin(self, total: Value, start: Sequence[str]) -> None:
+        """Let a number that is folded from all elements have new memory, with the registers ``start``."""
+        kinds = register_kinds(total.type.dtype)
+        self.totals[total] = [self.f.code.slot(kind) for kind in kinds]
+        for place, kind, x in zip(self.totals[total], kinds, start):
+            self.f.code.do(f"store {kind} {x}, ptr {place}")
+
+    def total(self, total: Value) -> list[str]:
+        """Return the registers of a number that is folded from all elements, as far as they have been folded."""
+        kinds = register_kinds(total.type.dtype)
+        return [self.f.code.value(f"load {kind}, ptr {place}") for kind, place in zip(kinds, self.totals[total])]
 
     def buffer(self, value: Value, size: int) -> str:
         """Return memory for an array in the strip; the strips of a function take turns on it."""
@@ -128,10 +137,8 @@ class InStrip:
         """Define what is used after the strip."""
         f = self.f
         f.values.update(self.whole)
-        for value, places in self.totals.items():
-            kinds = register_kinds(value.type.dtype)
-            found = [f.code.value(f"load {kind}, ptr {place}") for kind, place in zip(kinds, places)]
-            f.values[value] = element(found, value.type.dtype)
+        for value in self.totals:
+            f.values[value] = element(self.total(value), value.type.dtype)
         known = {*self.whole, *self.around}
         for op in self.members:
             if all(r in f.lazy for r in op.results) and all(v in known for v in op.positional if is_array(v)):
@@ -197,8 +204,7 @@ class InStrip:
             self.define(result, _same(result, reduced(f, op, array, nothing(op))))
             return
         kinds, places = register_kinds(result.type.dtype), self.totals[result]
-        before = [f.code.value(f"load {kind}, ptr {place}") for kind, place in zip(kinds, places)]
-        for place, kind, x in zip(places, kinds, registers(reduced(f, op, array, before))):
+        for place, kind, x in zip(places, kinds, registers(reduced(f, op, array, self.total(result)))):
             f.code.do(f"store {kind} {x}, ptr {place}")
 
 

@@ -19,10 +19,10 @@ from typing import Any
 
 from ...ir import typed
 from ...ir.dynamic import Block, Function, Operation, Value, operands
-from ...ir.typed import STACK, ArrayType, Dim
+from ...ir.typed import STACK, ArrayType, Dim, part
 from ...passes.index_proofs import Proofs
 from .buffers import Placement
-from .fusion import FOLDS, accesses, is_array, is_elementwise, is_view, part
+from .fusion import FOLDS, accesses, is_array, is_elementwise, is_view
 from .liveness import Order, Use
 from .schedule import WRITES
 

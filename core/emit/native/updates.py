@@ -45,7 +45,8 @@ def _add_at(f: FunctionCode, op: Operation) -> None:
         add([], f.element(v))
         return
     source, lengths = f.array(v), f.lengths(v.type)
-    code.nest(lengths, lambda at: add(at, source.load(code, at)))
+    every = () if part.is_gather else range(len(lengths))
+    code.nest(lengths, lambda at: add(at, source.load(code, at)), independent=every)
 
 
 def added(code: Code, target: Memory, place: Sequence[str], x: Element) -> Element:
@@ -82,4 +83,4 @@ def place(code: Any, memory: Memory, source: Array, axis: int, at: str) -> None:
         moved = [code.add(i, at) if d == axis else i for d, i in enumerate(indices)]
         memory.store(code, moved, source.load(code, indices))
 
-    code.nest(source.lengths, one)
+    code.nest(source.lengths, one, independent=range(len(source.lengths)))
