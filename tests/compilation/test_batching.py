@@ -14,7 +14,8 @@ from morula.core.compilation import batching
 from morula.core.compilation.samples import is_number
 
 RNG = np.random.default_rng(3)
-N = 4
+N = 11
+"""One group of native code, and a part of another."""
 
 
 def in_turn(f, in_axes=0, **options):
@@ -109,7 +110,8 @@ def collatz(x):
 
 SCALARS = [newton, bisection, left_early, counted, collatz]
 VECTORS = [written, indexed, safe, algebra, transformed]
-NUMBERS, ROWS = np.array([0.5, 2.0, 3.7, 40.0]), RNG.normal(size=(N, 5))
+NUMBERS = np.array([0.5, 2.0, 3.7, 40.0, 0.1, 7.7, 300.0, 1.1, 5.5, 12.25, 0.003])
+ROWS = RNG.normal(size=(N, 5))
 
 
 def same(found, expected):
@@ -243,7 +245,7 @@ def test_each_sample_prints(way, capsys):
             print(f"large: {x:.1f}")
         return x
 
-    same(WAYS[way](told)(NUMBERS), NUMBERS)
+    same(WAYS[way](told)(NUMBERS[:4]), NUMBERS[:4])
     lines = capsys.readouterr().out.split("\n")
     assert sorted(lines) == sorted(["", *["sample"] * 4, "large: 2.0", "large: 3.7", "large: 40.0"])
 
@@ -281,7 +283,12 @@ def test_what_is_not_compiled_is_called_for_each_sample():
 
 
 def test_explain_says_how_samples_are_computed(capsys):
-    assert "in a native loop; samples take different ways at `while`" in mo.vmap(newton).explain(NUMBERS)
+    assert "one sample after the other, in a native loop; samples take different ways at `while`" in mo.vmap(
+        collatz
+    ).explain(NUMBERS)
+    assert "8 samples at once, in a native loop, under masks where they take different ways: `while`" in mo.vmap(
+        bisection
+    ).explain(NUMBERS)
     w = RNG.normal(size=(5, 2))
     assert "all samples at once" in mo.vmap(lambda a: np.tanh(a @ w)).explain(ROWS)
     text = mo.jit(mo.vmap(newton), target="xla").explain(NUMBERS)
@@ -333,6 +340,59 @@ def test_a_slope_that_is_infinite_where_no_cotangent_is(target):
     x = np.array([0.0, 4.0])
     roots = mo.jit(mo.grad(lambda x: mo.vmap(lambda v: np.sqrt(v))(x)[1]), target=target)(x)
     same(roots, np.array([0.0, 0.25]))
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 16, 29])
+def test_groups_of_samples(n):
+    """Native code computes eight samples at once where they are floats: the last group overlaps the one before."""
+    x = np.exp(RNG.normal(size=(n, 3)))
+
+    def of_one(p, scale):
+        y, steps = p[0], 0.0
+        while y > 0.01 and steps < 40.0:
+            if y > 1.0:
+                y = np.sqrt(y) * p[1] * scale
+            else:
+                y = y * 0.7 - 0.01 * np.sin(p[2])
+            steps = steps + 1.0
+        z = np.zeros(3)
+        for k in range(3):
+            z[k] = y * p[k]
+        return z, steps, y > 0.0
+
+    found = mo.jit(mo.vmap(of_one, in_axes=(0, None)), target="native")(x, 0.9)
+    expected = [of_one(p, 0.9) for p in x]
+    for a, parts in zip(found, zip(*expected)):
+        np.testing.assert_allclose(a, np.stack(parts), rtol=1e-12)
+    slopes = mo.jit(mo.vmap(mo.grad(lambda p: np.sum(of_one(p, 0.9)[0] ** 2))), target="native")(x)
+    np.testing.assert_allclose(slopes, [mo.grad(lambda p: np.sum(of_one(p, 0.9)[0] ** 2))(p) for p in x], rtol=1e-10)
+
+    def swung(p):
+        angle, velocity = p[0], p[1]
+        for _ in range(20):
+            velocity = velocity - 0.1 * np.sin(angle)
+            angle = angle + 0.1 * velocity
+        return angle * angle
+
+    made = mo.jit(mo.vmap(mo.grad(swung)), target="native")
+    np.testing.assert_allclose(made(x), [mo.grad(swung)(p) for p in x], rtol=1e-11)
+    assert ("8 samples at once" in made.explain(x)) is (n >= 8)
+
+
+def test_errors_in_groups_of_samples():
+    def checked(x):
+        while x < 100.0:
+            if x > 50.0:
+                raise ValueError(f"{x:.2f} is reached")
+            x = x * 3.0
+        return x
+
+    made = mo.jit(mo.vmap(checked), target="native")
+    x = np.full(20, 200.0)
+    same(made(x), x)
+    x[[9, 15]] = 6.0, 2.0
+    with pytest.raises(ValueError, match="54.00 is reached"):
+        made(x)
 
 
 # Operations on all samples
