@@ -286,7 +286,7 @@ def test_explain_says_how_samples_are_computed(capsys):
     assert "one sample after the other, in a native loop; samples take different ways at `while`" in mo.vmap(
         collatz
     ).explain(NUMBERS)
-    assert "8 samples at once, in a native loop, under masks where they take different ways: `while`" in mo.vmap(
+    assert "8 samples at once, in a native loop, under masks where they take different ways: `if`" in mo.vmap(
         bisection
     ).explain(NUMBERS)
     w = RNG.normal(size=(5, 2))
