@@ -54,12 +54,15 @@ from .scopes import UNASSIGNED, UNBOUND, Choice, Conflict, Late
 from .slots import Lessons
 from .state import Changes
 from .statements import StatementsOf
+from .steps import Steps
 from .surface.memory_order import in_order_of
 from .surface.overflow import too_large
 from .traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
 from .uninterpreted import Uninterpreted
 from .updates import Itself, Plan
 from .ways import MOST
+
+EFFECT = "it prints, logs or calls Python while it runs"
 
 
 class Interpreter(Branches):
@@ -157,6 +160,8 @@ class Interpreter(Branches):
         self.forks = MOST
         self.wanted = set()
         self.reached = set()
+        self.steps = Steps()
+        self.leaves_effects = False
 
     def method_of(self, node: ast.AST) -> Callable[[Any], Any]:
         """Return the method that interprets a statement or an expression: ``run_If``, ``eval_Call``."""
@@ -273,6 +278,16 @@ class Interpreter(Branches):
             raise raised_at(error, calls_to(self.line_of(error)))
         self.end_if(raised)
 
+    def leave_to_python(self) -> None:
+        """End the program where it would have an effect: Python runs the function again, and finds nothing changed.
+
+        Raises:
+            BadInput: it would have the effect in any case.
+        """
+        if not self.changes:
+            raise BadInput(EFFECT)
+        self.raise_error(True, BadInput(EFFECT))
+
     # Inputs from outside
 
     def hidden(self, x: np.ndarray) -> Array:
@@ -371,7 +386,8 @@ def specialise(
     ``static`` lists the positions of leaves of ``(args, kwargs)`` whose values are compile-time constants,
     ``read_only`` those of arrays that cannot be written to: the program raises where it writes to one.  ``options`` are
     set on the trace (``target``: the back end; ``may_fork``: see ``ways``;
-    ``may_choose``: see ``choices``; ``may_grow``: see ``growing_lists``).
+    ``may_choose``: see ``choices``; ``may_grow``: see ``growing_lists``; ``steps``: how long it may take;
+    ``leaves_effects``: whether the program ends with an exception instead of printing and logging).
 
     Raises:
         NeedsConcrete: a leaf or another number must be known while compiling; it is ``error.value``.

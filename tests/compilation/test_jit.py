@@ -518,3 +518,29 @@ def test_explain_of_a_program_that_reads_a_container_and_misses_an_entry():
     compiled = mo.jit(f, target="native")
     assert compiled(1.5) == 15.0
     assert "read from outside while compiling: " in compiled.explain(1.5)
+
+
+STATE = {"last": 0.0, "all": [1.0, 2.0], "scale": 2.0}
+
+
+class Settings:
+    scale = 2.0
+
+
+@pytest.mark.parametrize("place", ["overwritten", "read", "of a class", "in a list"])
+def test_later_calls_take_the_quick_way_whatever_is_guarded(place):
+    def f(x):
+        if place == "overwritten":
+            STATE["last"] = x
+        scale = {
+            "read": lambda: STATE["scale"],
+            "of a class": lambda: Settings.scale,
+            "in a list": lambda: STATE["all"][1],
+        }
+        return x * scale.get(place, lambda: 2.0)()
+
+    compiled, slow = mo.jit(f), []
+    general = compiled.general
+    compiled.enter = compiled.general = lambda *args: (slow.append(args), general(*args))[1]
+    assert [compiled(x) for x in (1.0, 2.0, 3.0, 4.0)] == [2.0, 4.0, 6.0, 8.0]
+    assert len(slow) == 1
