@@ -106,6 +106,18 @@ def _has_loop(code: CodeType) -> bool:
     return any(_has_loop(c) for c in code.co_consts if isinstance(c, CodeType) and c.co_name in COMPREHENSIONS)
 
 
+def _is_plain(cls: type) -> bool:
+    """Return whether making an instance does no more than to call an ``__init__`` that is written in Python."""
+    is_whole = not getattr(cls, "__abstractmethods__", None)
+    return is_whole and cls.__new__ is object.__new__ and type(cls.__init__) is FunctionType
+
+
+def _initialised(made: Any, returned: Any) -> Any:
+    if returned is not None:
+        raise TypeError(f"__init__() should return None, not '{type(returned).__name__}'")
+    return made
+
+
 class Parts:
     """The parts of one program; called with a function and its arguments, it runs the function in its best form."""
 
@@ -123,6 +135,9 @@ class Parts:
             return self.part(function)(*args, **kwargs)
         if kind is MethodType and type(function.__func__) is FunctionType:
             return self.part(function.__func__)(function.__self__, *args, **kwargs)
+        if kind is type and _is_plain(function):
+            made = object.__new__(function)
+            return _initialised(made, self.part(function.__init__)(made, *args, **kwargs))
         return function(*args, **kwargs)
 
     def __morula_call__(self, tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -133,6 +148,11 @@ class Parts:
             part = self.part(function.__func__)
             if part is not function.__func__:
                 return call(tape, part, function.__self__, *args, **kwargs)
+        if kind is type and _is_plain(function):
+            part = self.part(function.__init__)
+            if part is not function.__init__:
+                made = object.__new__(function)
+                return _initialised(made, call(tape, part, made, *args, **kwargs))
         return call(tape, function, *args, **kwargs)
 
     def part(self, function: FunctionType) -> Any:

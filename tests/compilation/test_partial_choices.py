@@ -116,6 +116,63 @@ def test_a_part_that_prints_in_any_case_is_left_to_python(capsys):
     assert any("the loop at" in s for s in compiled_parts(text))
 
 
+class Simulation:
+    """Does its work while it is made, as some packages do."""
+
+    def __init__(self, x, steps):
+        refused(x)
+        self.x = x
+        for i in range(steps):
+            x = x + math.sin(i * x) / (1 + i * i)
+        self.result = x
+
+
+class Derived(Simulation):
+    def __init__(self, x):
+        super().__init__(x, steps=3000)
+        self.square = self.result * self.result
+
+
+class Returning:
+    def __init__(self, x):
+        return refused(x) or x  # noqa: PLE0101
+
+
+class Singleton:
+    made = None
+
+    def __new__(cls, x):
+        cls.made = cls.made or object.__new__(cls)
+        return cls.made
+
+    def __init__(self, x):
+        refused(x)
+        self.x = x
+
+
+def test_constructors_are_parts():
+    def f(x):
+        refused(x)
+        return Derived(x).square * Simulation(x, 3000).x
+
+    part = mo.jit(f, partial=True)
+    for x in (0.3, 0.7):
+        assert part(x) == pytest.approx(f(x), rel=1e-12)
+        assert mo.grad(part)(x) == pytest.approx(mo.grad(f)(x), rel=1e-9)
+    assert any("the loop at" in s for s in compiled_parts(part.explain(0.3)))
+
+
+def test_constructors_that_do_more_are_pythons():
+    def f(x):
+        refused(x)
+        return Singleton(x).x + Singleton(2.0 * x).x
+
+    assert mo.jit(f, partial=True)(1.5) == f(1.5) == 4.5
+    assert mo.grad(mo.jit(f, partial=True))(1.5) == 3.0
+    with pytest.raises(TypeError, match=r"__init__\(\) should return None, not 'float'"):
+        mo.jit(lambda x: Returning(x), partial=True)(1.5)
+
+
 def test_solvers_in_c_are_no_effects():
     from scipy.optimize import brentq
 
