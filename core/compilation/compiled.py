@@ -29,9 +29,9 @@ from ..source.definitions import describe
 from ..specialise import Program, specialise
 from ..specialise.clocks import Clock
 from ..specialise.drivers import Driver, is_users
+from ..specialise.left_to_python import EFFECT
 from ..specialise.numbers import Needed
 from ..specialise.outside import Varying
-from ..specialise.program import EFFECT
 from ..specialise.steps import Steps
 from ..specialise.traced import NeedsConcrete
 from ..specialise.warned import Warned

@@ -9,34 +9,26 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import operator
 import time
 import warnings
-from collections.abc import Callable, Iterable
-from types import CodeType, FunctionType, MethodType
+from collections.abc import Iterable
+from types import FunctionType, MethodType
 from typing import Any, ClassVar
 
 from ..api import Transformed, pullback
 from ..eager.recorded.call import call
 from ..eager.recorded.tape import OBSERVED, Tape, around
-from ..errors import ENGINE, BadInput
 from ..faults import prune
-from ..rules import find_rule
-from ..rules.registry import ADJOINTS, HANDLERS, TANGENTS
-from ..source.bytecode import instructions
 from ..source.definitions import NoSource, describe, name_of
-from ..source.templates import COMPREHENSIONS, Template
-from ..values.layout import Describe, scan
-from .compiled import Checks, Compilation, check_overlap
+from .codes import Code, Runs, table_of
+from .compiled import Checks, Compilation
 from .compiled_operations import record_call
 from .division import divided
 from .jitted import Jitted, behind
 from .race import Race
+from .written_arguments import NotCompiled, on_copies, written_places
 
-SOON, LATER = 16, 4
-"""A function without a loop is compiled at call 17, one with a loop at its first; then each time after ``LATER`` times as
-many further calls of signatures without a program, so that compiling cannot take much more time than it saves."""
 ENOUGH = 16
 """After how many refused calls a part that has no program is left to Python, or after how many that raise, one after the other."""
 MOST_STEPS = 60_000
@@ -45,65 +37,6 @@ ALLOWANCE = 20.0
 """How many seconds compiling the parts of one program may take, in addition to as many as have passed without compiling."""
 MOST_FUNCTIONS = 8
 """How many functions of one code (closures) are compiled."""
-
-_NOT_RUN_AT_ONCE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-
-
-class Code:
-    """All functions with one code object: what is known of them, and how often and how long they ran."""
-
-    def __init__(self, function: FunctionType, is_loop: bool = False) -> None:
-        self.function, self.is_loop = function, is_loop
-        self.is_kept = not is_loop and _is_kept(function)
-        self.parts: dict[FunctionType, Part] = {}
-        self.template: Template | None = None
-        self.is_divided = self.is_tried = False
-        self.wait = 0 if is_loop or _has_loop(function.__code__) else SOON
-        self.next_wait = LATER * max(self.wait, 1)
-        self.reason = ""
-        self.runs = {"compiled": Runs(), "interpreted": Runs()}
-        self.races = Race(), Race()  # of plain calls, and of recorded ones
-
-    def put_off(self) -> None:
-        self.is_tried = True
-        self.wait, self.next_wait = self.next_wait, LATER * self.next_wait
-
-    @property
-    def name(self) -> str:
-        code = self.function.__code__
-        return f"the loop at {code.co_filename}:{code.co_firstlineno}" if self.is_loop else describe(self.function)
-
-
-class NotCompiled(BadInput):
-    """A part is not compiled, or not yet, for its arguments."""
-
-
-class Runs:
-    """How often a part ran in one form, and how long, without the parts that it called."""
-
-    def __init__(self) -> None:
-        self.calls, self.seconds = 0, 0.0
-
-
-def _is_kept(function: FunctionType) -> bool:
-    """Return whether a function is called as it is: a generator, one of NumPy or this engine, or with a derivative."""
-    module = function.__module__ or ""
-    if f"{module}.".startswith(ENGINE) or module.partition(".")[0] == "numpy":
-        return True
-    if (
-        function.__code__.co_flags & _NOT_RUN_AT_ONCE
-        or function in HANDLERS
-        or function in ADJOINTS
-        or function in TANGENTS
-    ):
-        return True
-    return find_rule(function) is not None
-
-
-def _has_loop(code: CodeType) -> bool:
-    if any(i.opname == "FOR_ITER" or "JUMP_BACKWARD" in i.opname for i in instructions(code)):
-        return True
-    return any(_has_loop(c) for c in code.co_consts if isinstance(c, CodeType) and c.co_name in COMPREHENSIONS)
 
 
 def _is_plain(cls: type) -> bool:
@@ -419,47 +352,13 @@ class Part(Jitted):
     def record_writes(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record a call that writes into arrays: a function of copies gives the new elements, which are stored."""
         given = self.given(args, kwargs)
-        places = _written_places(self.compilation(*given)[0], given)
+        places = written_places(self.compilation(*given)[0], given)
         if places not in self.on_copies:
             self.on_copies[places] = self.like(on_copies(self.function, places))
         y, new = call(tape, self.on_copies[places], *given[0], **given[1])
         for place, elements in zip(places, new):
             call(tape, operator.setitem, given[0][place], Ellipsis, elements)
         return y
-
-
-def _written_places(found: Compilation, given: Any) -> tuple[int, ...]:
-    """Return the positions of the arrays that a program writes.
-
-    Raises:
-        NotCompiled: it does more than to write into arguments, or they cannot be written.
-    """
-    program = found.program
-    if program.updates or program.knows_objects or program.gives_arguments or program.may_give_arguments:
-        raise NotCompiled
-    leaves = scan(given)[0]
-    if any(i >= len(program.leaves) for i in program.written):
-        raise NotCompiled
-    written = {id(leaves[program.leaves[i]]) for i in program.written}
-    places = tuple(i for i, x in enumerate(given[0]) if id(x) in written)
-    check_overlap([leaves[i] for i in program.leaves], program.written)
-    others = Describe()
-    others.describe(([x for i, x in enumerate(given[0]) if i not in places], given[1]))
-    is_alone = len(places) == len(written) and written.isdisjoint(map(id, others.objects))
-    if not is_alone or not all(given[0][i].flags.writeable for i in places):
-        raise NotCompiled
-    return places
-
-
-def on_copies(f: Callable[..., Any], places: tuple[int, ...]) -> Callable[..., Any]:
-    """Return ``f`` as a function that writes into copies of the arrays at these places, and returns them too."""
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        given = [x.copy() if i in places else x for i, x in enumerate(args)]
-        y = f(*given, **kwargs)
-        return y, tuple(given[i] for i in places)
-
-    return run
 
 
 def partly(f: Any, target: str, static: tuple[set[int], set[str]], checks: Checks) -> Part:
@@ -500,29 +399,6 @@ class Program(Part):
             self(*copy.deepcopy(args), **copy.deepcopy(kwargs))
         finally:
             parts.is_timed = False
-        text = "\n".join(_table([code for code in parts.codes.values() if not code.is_kept]))
+        text = "\n".join(table_of([code for code in parts.codes.values() if not code.is_kept]))
         print(text)
         return text
-
-
-def _table(codes: list[Code]) -> list[str]:
-    rows = [(run.seconds, form, run.calls, code) for code in codes for form, run in code.runs.items() if run.calls]
-    total = sum(seconds for seconds, *_ in rows) or 1.0
-    share = {form: sum(s for s, f, *_ in rows if f == form) / total for form in ("compiled", "interpreted")}
-    lines = [
-        f"partly compiled: {share['compiled']:.0%} of {total:.3g} s in compiled parts, {share['interpreted']:.0%} in Python",
-        "share of time, calls, form and part, with the reason why it is not compiled:",
-    ]
-    for seconds, form, calls, code in sorted(rows, key=lambda row: -row[0]):
-        lines.append(f"{seconds / total:6.1%} {calls:6d}  {form:11}  {code.name}")
-        if form == "interpreted":
-            lines.append(f"{'':28}{_reason(code)}")
-    return lines
-
-
-def _reason(code: Code) -> str:
-    if any(race.is_won_alone for race in code.races):
-        return "Python is faster without entering compiled code"
-    if code.reason:
-        return " ".join(line.strip() for line in code.reason.splitlines()[:2])
-    return f"compiled after {code.wait} more calls" if code.wait else "compiled at its next call"

@@ -13,6 +13,7 @@ from ..ir.places import calls_to, raised_at
 from ..ir.traced_text import Text, braced, filled
 from ..ir.typed import ArrayType, callback
 from .arguments import has_traced
+from .left_to_python import leave
 from .raising import Raised
 from .traced import Array, Scalar, Traced, always_traces
 
@@ -113,7 +114,7 @@ def _log(
     if _is_silent(trace, logger, level):
         return
     if trace.leaves_effects:
-        return trace.leave_to_python()
+        return leave(trace)
     text = message if isinstance(message, Text) else Text(braced(str(message)), [])
     operands, kept = list(text.values), []
     for x in args:

@@ -14,6 +14,7 @@ from ..source.definitions import user_frame
 from ..values.attributes import bound_to
 from .arguments import has_traced
 from .formatting import text_of
+from .left_to_python import leave
 from .text_methods import length_of
 from .traced import EFFECTS, traces
 
@@ -28,7 +29,7 @@ def stream_of(file: Any) -> str | None:
 def write(trace: Any, text: Any, **options: Any) -> None:
     """Record that the program writes a text, with the options of ``debug_print``."""
     if trace.leaves_effects:
-        return trace.leave_to_python()
+        return leave(trace)
     template, values = (text.template, text.values) if isinstance(text, Text) else (braced(text), [])
     trace.builder.call(debug_print, [trace.value(x) for x in values], [], text=template, **options)
 
@@ -44,7 +45,7 @@ def _print(trace: Any, *values: Any, sep: Any = None, end: Any = None, file: Any
         if has_traced(option):
             raise BadInput("the options of print must be known while compiling; make them part of what is printed")
     if trace.leaves_effects:
-        return trace.leave_to_python()
+        return leave(trace)
     text = Text.joined([part for x in values for part in (" " if sep is None else sep, text_of(trace, x))][1:])
     if isinstance(text, Text):
         _warn_once(trace)

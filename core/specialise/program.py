@@ -62,8 +62,6 @@ from .uninterpreted import Uninterpreted
 from .updates import Itself, Plan
 from .ways import MOST
 
-EFFECT = "it prints, logs or calls Python while it runs"
-
 
 class Interpreter(Branches):
     """Interprets a Python function on traced arguments and records it as typed IR."""
@@ -153,15 +151,11 @@ class Interpreter(Branches):
         self.known = {}
         self.keys: dict[int, Any] = {}  # dict keys and set elements that cache their hash
         self.ways = None
-        self.may_fork = False
-        self.may_choose = False
-        self.may_grow = False
+        self.may_fork = self.may_choose = self.may_grow = False
         self.copies_arguments = False
         self.forks = MOST
-        self.wanted = set()
-        self.reached = set()
-        self.steps = Steps()
-        self.leaves_effects = False
+        self.wanted, self.reached = set(), set()
+        self.steps, self.leaves_effects = Steps(), False
 
     def method_of(self, node: ast.AST) -> Callable[[Any], Any]:
         """Return the method that interprets a statement or an expression: ``run_If``, ``eval_Call``."""
@@ -278,16 +272,6 @@ class Interpreter(Branches):
             raise raised_at(error, calls_to(self.line_of(error)))
         self.end_if(raised)
 
-    def leave_to_python(self) -> None:
-        """End the program where it would have an effect: Python runs the function again, and finds nothing changed.
-
-        Raises:
-            BadInput: it would have the effect in any case.
-        """
-        if not self.changes:
-            raise BadInput(EFFECT)
-        self.raise_error(True, BadInput(EFFECT))
-
     # Inputs from outside
 
     def hidden(self, x: np.ndarray) -> Array:
@@ -385,9 +369,8 @@ def specialise(
 
     ``static`` lists the positions of leaves of ``(args, kwargs)`` whose values are compile-time constants,
     ``read_only`` those of arrays that cannot be written to: the program raises where it writes to one.  ``options`` are
-    set on the trace (``target``: the back end; ``may_fork``: see ``ways``;
-    ``may_choose``: see ``choices``; ``may_grow``: see ``growing_lists``; ``steps``: how long it may take;
-    ``leaves_effects``: whether the program ends with an exception instead of printing and logging).
+    set on the trace (``target``: the back end; ``may_fork``: see ``ways``; ``may_choose``: see ``choices``; ``may_grow``: see
+    ``growing_lists``; ``steps``: how long it may take; ``leaves_effects``: see ``left_to_python``).
 
     Raises:
         NeedsConcrete: a leaf or another number must be known while compiling; it is ``error.value``.
