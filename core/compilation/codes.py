@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from types import CodeType, FunctionType
+from typing import Any
 
 from ..errors import ENGINE
 from ..rules import find_rule
