@@ -249,17 +249,18 @@ def specialised(
     is_strong: bool = False,
     capacity: int = CAPACITY,
     most: float = math.inf,
+    seconds: float = math.inf,
     is_pure: bool = False,
 ) -> Compilation:
     """Trace and simplify ``f(*args, **kwargs)``; numbers that have to be known become static.
 
-    ``most`` is the number of calls that its traces may take, see ``steps``; ``is_pure``: whether it may not have effects.
+    ``most`` calls and ``seconds`` are what its traces may take, see ``steps``; ``is_pure``: whether it may not have effects.
 
     Raises:
         BadInput: it cannot be compiled; what, where, and what to do.
     """
     with one_at_a_time, told("tracing", f):  # what is being traced is known to all of its values (``Trace.stack``)
-        steps = Steps(most)
+        steps = Steps(most, seconds)
         return _specialised(f, args, kwargs, target, checks, set(static), level, is_strong, capacity, steps, is_pure)
 
 

@@ -34,7 +34,8 @@ ENOUGH = 16
 MOST_STEPS = 60_000
 """How many calls tracing one part may take; a part that takes more is divided."""
 ALLOWANCE = 20.0
-"""How many seconds compiling the parts of one program may take, in addition to as many as have passed without compiling."""
+"""How many seconds tracing one part may take, and compiling all parts of a program, in addition to as many as have passed
+without compiling."""
 MOST_FUNCTIONS = 8
 """How many functions of one code (closures) are compiled."""
 
@@ -158,7 +159,7 @@ class Parts:
 class Part(Jitted):
     """A function that is compiled where it can be, and else run by Python with its own parts."""
 
-    limits: ClassVar[dict[str, Any]] = {"most": MOST_STEPS, "is_pure": True}
+    limits: ClassVar[dict[str, Any]] = {"most": MOST_STEPS, "seconds": ALLOWANCE, "is_pure": True}
 
     def __init__(self, f: Any, parts: Parts, code: Code | None, static: Any = (set(), set())) -> None:
         super().__init__(f, parts.target, *static, parts.checks)

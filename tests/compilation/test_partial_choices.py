@@ -189,13 +189,28 @@ def nested(x, depth):
     return x
 
 
-def test_a_part_that_is_too_long_to_trace_is_divided(monkeypatch):
-    monkeypatch.setattr(partial.Part, "limits", {"most": 100, "is_pure": True})
+@pytest.mark.parametrize(
+    ("limit", "text"),
+    [
+        ({"most": 100}, "more than 100 calls of functions and operators"),
+        ({"seconds": 0.0}, "more than 0 s; compile its parts"),
+    ],
+)
+def test_a_part_that_is_too_long_to_trace_is_divided(monkeypatch, limit, text):
+    monkeypatch.setattr(partial.Part, "limits", {**limit, "is_pure": True})
     part = mo.jit(lambda x: nested(x, 4), partial=True)
     for _ in range(2):
         assert part(0.5) == pytest.approx(nested(0.5, 4))
         assert mo.grad(part)(0.5) == pytest.approx(mo.grad(nested)(0.5, 4))
-    assert "takes more than 100 calls of functions and operators" in part.explain(0.5)
+    assert text in part.explain(0.5)
+
+
+def test_compiling_stops_when_it_takes_too_long(monkeypatch):
+    monkeypatch.setattr(partial, "ALLOWANCE", -1e9)
+    part = mo.jit(lambda x: nested(x, 2), partial=True)
+    assert part(0.5) == pytest.approx(nested(0.5, 2))
+    assert mo.grad(part)(0.5) == pytest.approx(mo.grad(nested)(0.5, 2))
+    assert not part.forms or not any(form.programs for form in part.forms.values())
 
 
 def test_functions_around_a_refused_one_are_not_traced_again_at_once(monkeypatch):
