@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 ENGINE = f"{__package__}."
@@ -23,11 +24,13 @@ class BadInput(MorulaError, ValueError, TypeError):
     """An argument that a public function cannot take; the message names what was given, what was expected and a remedy.
 
     ``in_python``: the exception that Python or NumPy would raise instead, if a program may catch it.
+    ``through``: the functions whose calls could not be traced for this reason, the innermost first.
     """
 
     def __init__(self, *args: object, in_python: Exception | None = None) -> None:
         super().__init__(*args)
         self.in_python = in_python
+        self.through: list[Callable[..., object]] = []
 
 
 class NonFinite(MorulaError, FloatingPointError):

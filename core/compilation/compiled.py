@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,14 +27,19 @@ from ..recursion import DeepRecursion, deeply
 from ..rules.connected import connected
 from ..source.definitions import describe
 from ..specialise import Program, specialise
-from ..specialise.drivers import is_users
+from ..specialise.clocks import Clock
+from ..specialise.drivers import Driver, is_users
+from ..specialise.left_to_python import EFFECT
 from ..specialise.numbers import Needed
 from ..specialise.outside import Varying
+from ..specialise.steps import Steps
 from ..specialise.traced import NeedsConcrete
+from ..specialise.warned import Warned
 from ..values.layout import layout_of, names_of_arguments, objects_of, scan
 from ..values.memory import overlaps_itself
 from ..values.strong_zero import is_nan
 from . import custom_tangents, targets, transformed_calls  # noqa: F401  what they do on traced values
+from .forms import Forms
 from .non_finite import error_of
 from .progress import told
 
@@ -44,19 +50,6 @@ _PASSES = (
     ("side by side", products_of_loops),
     ("by rows", by_rows),
 )
-
-
-_FORMS = (
-    (),
-    ("may_choose",),
-    ("may_choose", "may_fork"),
-    ("may_choose", "may_grow"),
-    ("may_choose", "may_fork", "may_grow"),
-)
-"""The forms in which a program is traced, one after the other while it is refused: see ``specialise``.
-
-Forms are left out in which it would be refused for the same reason: see ``next_form``.
-"""
 
 CAPACITY = 64
 """The capacity of a list that a loop makes longer, at first; a program whose list is full is compiled with a larger one."""
@@ -197,6 +190,20 @@ def calls_python(block: Block) -> bool:
     return any(op.callee in (callback, debug_print) for op in operations(block))
 
 
+def has_effects(block: Block) -> bool:
+    """Return whether a program calls Python other than to warn or to read a clock: a second run would do so again."""
+
+    def is_effect(function: Any) -> bool:
+        if isinstance(function, Driver):  # of a solver in C, which runs a typed function
+            return has_effects(function.function.block)
+        return not isinstance(function, (Warned, Clock))
+
+    return any(
+        op.callee is debug_print or op.callee is callback and is_effect(op.named["function"].constant)
+        for op in operations(block)
+    )
+
+
 def refuse_waiting(f: Callable[..., Any], program: Program) -> None:
     """Refuse a program that calls Python while it holds locks."""
     for op in operations(program.function.block) if program.locks else ():
@@ -243,14 +250,20 @@ def specialised(
     level: int = 0,
     is_strong: bool = False,
     capacity: int = CAPACITY,
+    most: float = math.inf,
+    seconds: float = math.inf,
+    is_pure: bool = False,
 ) -> Compilation:
     """Trace and simplify ``f(*args, **kwargs)``; numbers that have to be known become static.
+
+    ``most`` calls and ``seconds`` are what its traces may take, see ``steps``; ``is_pure``: whether it may not have effects.
 
     Raises:
         BadInput: it cannot be compiled; what, where, and what to do.
     """
     with one_at_a_time, told("tracing", f):  # what is being traced is known to all of its values (``Trace.stack``)
-        return _specialised(f, args, kwargs, target, checks, set(static), level, is_strong, capacity)
+        steps = Steps(most, seconds)
+        return _specialised(f, args, kwargs, target, checks, set(static), level, is_strong, capacity, steps, is_pure)
 
 
 def _specialised(
@@ -263,30 +276,33 @@ def _specialised(
     level: int,
     is_strong: bool,
     capacity: int,
+    steps: Steps,
+    is_pure: bool,
 ) -> Compilation:
     first = targets.first_choice(target)
     why: dict[int, str] = {}
     fixed = {i for i, x in enumerate(scan((args, kwargs))[0]) if type(x) is np.ndarray and not x.flags.writeable}
     read_only: set[int] = set()  # of these, what is written to
-    refusals: dict[tuple[str, ...], BadInput] = {}
-    form: tuple[str, ...] = ()
+    forms = Forms(steps)
     options = {
         "level": level,
         "is_strong": is_strong,
         "overflow_check": checks.overflow,
         "varying": frozenset(),
         "capacity": capacity,
+        "steps": steps,
+        "leaves_effects": is_pure,
     }
     is_numbered = False
     began = time.perf_counter()
     while True:
         try:
-            forms = {
-                **dict.fromkeys(form, True),
+            of_form = {
+                **dict.fromkeys(forms.begin(), True),
                 "is_numbered": is_numbered,
                 **options,
             }
-            program = specialise(f, args, kwargs, static, read_only, target=first[0], **forms)
+            program = specialise(f, args, kwargs, static, read_only, target=first[0], **of_form)
         except BadInput as error:
             if options["varying"]:  # as constants, which are guarded, these numbers could be compiled
                 options["varying"] = None
@@ -294,13 +310,7 @@ def _specialised(
             try:
                 why |= needed(f, args, kwargs, error, static)
             except BadInput as final:
-                final.wanted, final.reached = error.wanted, error.reached  # type: ignore[attr-defined]
-                refusals[form] = final
-                following = next_form(refusals)
-                if following is None:
-                    shown = furthest(refusals)
-                    raise shown from shown.__cause__
-                form = following
+                forms.refuse(final, error)
             static |= why.keys()
             continue
         except Needed:
@@ -309,6 +319,8 @@ def _specialised(
         except Varying as found:
             options["varying"] = found.places
             continue
+        if is_pure and has_effects(program.function.block):
+            raise BadInput(EFFECT)
         of_interest = {*program.written, *program.asked}
         refused_writes = fixed.intersection(program.leaves[i] for i in of_interest if i < len(program.leaves))
         if not read_only.issuperset(refused_writes):
@@ -340,34 +352,6 @@ def _specialised(
     return Compilation(
         f, *chosen, program, stages, seconds, checks, frozenset(static), frozenset(read_only), why, is_strong, capacity
     )
-
-
-def next_form(refusals: dict[tuple[str, ...], Any]) -> tuple[str, ...] | None:
-    """Return the next form in which a program may be compiled; None if it would be refused in all of them.
-
-    A trace notes which options, of those that it lacked, would have made a difference (``error.wanted``).  With only others
-    added it would be the same again.
-    """
-
-    def is_new(form: tuple[str, ...]) -> bool:
-        lacking = [
-            (set(form).difference(other), error.wanted) for other, error in refusals.items() if set(other) <= set(form)
-        ]
-        return all(more & wanted for more, wanted in lacking)
-
-    return next((form for form in _FORMS[_FORMS.index([*refusals][-1]) + 1 :] if is_new(form)), None)
-
-
-def furthest(refusals: dict[tuple[str, ...], Any]) -> BadInput:
-    """Return the refusal of the form whose trace has come furthest.
-
-    Not of a form that forks, which may stop at what the user would not.  Of those that have come as far, that of the
-    first is shown, but with choices: where there are some, a refusal without them is about values of several kinds.
-    """
-    shown = [error for form, error in refusals.items() if "may_fork" not in form]
-    if ("may_choose",) in refusals:
-        shown.append(shown.pop(0))
-    return max(shown, key=lambda error: error.reached)
 
 
 def compiled_part(function: Function) -> targets.Executable:

@@ -183,7 +183,10 @@ class _Entry:
         if isinstance(guard, Absent) and type(guard.holder) is dict:
             self.tests.append(f"{self.constant(guard.key)} not in {self.constant(guard.holder)}")
             return
-        if not isinstance(guard, Source):
+        if not isinstance(guard, Source) or type(guard) not in (
+            Source,
+            Code,
+        ):  # others compare in their own way, not by identity
             self.tests.append(f"{self.constant(guard.holds)}()")
             return
         self.namespace.setdefault("guards", [])

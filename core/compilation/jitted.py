@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from types import BuiltinMethodType, FunctionType, MethodType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,9 @@ class _Form:
 
 class Jitted:
     """A function that is compiled when it is called; ``jit`` makes it."""
+
+    limits: ClassVar[dict[str, Any]] = {}
+    """What a program must not exceed: see ``specialised``."""
 
     def __init__(
         self,
@@ -184,7 +187,7 @@ class Jitted:
         """
         try:
             given = self.given(args, kwargs)
-            made = with_locks(lambda: specialised(self.function, *given, self.target, self.checks))
+            made = with_locks(lambda: specialised(self.function, *given, self.target, self.checks, **self.limits))
             text = explanation(made.compile(keep=True), *given)
         except Exception as error:
             prune(error)
@@ -259,7 +262,18 @@ class Jitted:
             found = form.programs.get(form.values(leaves))
             if found is None or not found.is_current():
                 found = specialised(
-                    self.function, args, kwargs, self.target, self.checks, form.static, 0, self.is_strong, form.capacity
+                    *(
+                        self.function,
+                        args,
+                        kwargs,
+                        self.target,
+                        self.checks,
+                        form.static,
+                        0,
+                        self.is_strong,
+                        form.capacity,
+                    ),
+                    **self.limits,
                 )
                 form.static = tuple(sorted({*form.static, *found.static}))
                 form.written = tuple(sorted({*form.written, *found.written}))

@@ -9,95 +9,47 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import operator
 import time
 import warnings
-from collections.abc import Callable
-from types import CodeType, FunctionType, MethodType
-from typing import Any
+from collections.abc import Iterable
+from types import FunctionType, MethodType
+from typing import Any, ClassVar
 
 from ..api import Transformed, pullback
 from ..eager.recorded.call import call
 from ..eager.recorded.tape import OBSERVED, Tape, around
-from ..errors import ENGINE, BadInput
 from ..faults import prune
-from ..ir.dynamic import Block
-from ..ir.typed import callback, debug_print
-from ..rules import find_rule
-from ..rules.registry import ADJOINTS, HANDLERS, TANGENTS
-from ..source.bytecode import instructions
 from ..source.definitions import NoSource, describe, name_of
-from ..source.templates import COMPREHENSIONS, Template
-from ..specialise.clocks import Clock
-from ..specialise.warned import Warned
-from ..values.layout import Describe, scan
-from .compiled import Checks, Compilation, check_overlap, operations
+from .codes import Code, Runs, table_of
+from .compiled import Checks, Compilation
 from .compiled_operations import record_call
 from .division import divided
 from .jitted import Jitted, behind
+from .race import Race
+from .written_arguments import NotCompiled, on_copies, written_places
 
-SOON, LATER = 16, 4
-"""A function without a loop is compiled at call 17, one with a loop at its first; then each time after ``LATER`` times as
-many further calls of signatures without a program, so that compiling cannot take much more time than it saves."""
 ENOUGH = 16
-"""After how many refused calls a part that has no program is left to Python."""
+"""After how many refused calls a part that has no program is left to Python, or after how many that raise, one after the other."""
+MOST_STEPS = 60_000
+"""How many calls tracing one part may take; a part that takes more is divided."""
+ALLOWANCE = 20.0
+"""How many seconds tracing one part may take, and compiling all parts of a program, in addition to as many as have passed
+without compiling."""
 MOST_FUNCTIONS = 8
 """How many functions of one code (closures) are compiled."""
 
-_NOT_RUN_AT_ONCE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+def _is_plain(cls: type) -> bool:
+    """Return whether making an instance does no more than to call an ``__init__`` that is written in Python."""
+    is_whole = not getattr(cls, "__abstractmethods__", None)
+    return is_whole and cls.__new__ is object.__new__ and type(cls.__init__) is FunctionType
 
 
-class Code:
-    """All functions with one code object: what is known of them, and how often and how long they ran."""
-
-    def __init__(self, function: FunctionType, is_loop: bool = False) -> None:
-        self.function, self.is_loop = function, is_loop
-        self.is_kept = not is_loop and _is_kept(function)
-        self.parts: dict[FunctionType, Part] = {}
-        self.template: Template | None = None
-        self.is_divided = False
-        self.wait = 0 if is_loop or _has_loop(function.__code__) else SOON
-        self.next_wait = LATER * max(self.wait, 1)
-        self.reason = ""
-        self.runs = {"compiled": Runs(), "interpreted": Runs()}
-
-    @property
-    def name(self) -> str:
-        code = self.function.__code__
-        return f"the loop at {code.co_filename}:{code.co_firstlineno}" if self.is_loop else describe(self.function)
-
-
-class NotCompiled(BadInput):
-    """A part is not compiled, or not yet, for its arguments."""
-
-
-class Runs:
-    """How often a part ran in one form, and how long, without the parts that it called."""
-
-    def __init__(self) -> None:
-        self.calls, self.seconds = 0, 0.0
-
-
-def _is_kept(function: FunctionType) -> bool:
-    """Return whether a function is called as it is: a generator, one of NumPy or this engine, or with a derivative."""
-    module = function.__module__ or ""
-    if f"{module}.".startswith(ENGINE) or module.partition(".")[0] == "numpy":
-        return True
-    if (
-        function.__code__.co_flags & _NOT_RUN_AT_ONCE
-        or function in HANDLERS
-        or function in ADJOINTS
-        or function in TANGENTS
-    ):
-        return True
-    return find_rule(function) is not None
-
-
-def _has_loop(code: CodeType) -> bool:
-    if any(i.opname == "FOR_ITER" or "JUMP_BACKWARD" in i.opname for i in instructions(code)):
-        return True
-    return any(_has_loop(c) for c in code.co_consts if isinstance(c, CodeType) and c.co_name in COMPREHENSIONS)
+def _initialised(made: Any, returned: Any) -> Any:
+    if returned is not None:
+        raise TypeError(f"__init__() should return None, not '{type(returned).__name__}'")
+    return made
 
 
 class Parts:
@@ -108,6 +60,7 @@ class Parts:
         self.codes: dict[int, Code] = {}
         self.is_timed = False
         self.inner = 0.0  # seconds in the parts that the running one has called
+        self.began, self.compiling = time.perf_counter(), 0.0  # the time, and the seconds of compiling so far
         self.form = ""  # that of the part that ran last
 
     def __call__(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -116,6 +69,9 @@ class Parts:
             return self.part(function)(*args, **kwargs)
         if kind is MethodType and type(function.__func__) is FunctionType:
             return self.part(function.__func__)(function.__self__, *args, **kwargs)
+        if kind is type and _is_plain(function):
+            made = object.__new__(function)
+            return _initialised(made, self.part(function.__init__)(made, *args, **kwargs))
         return function(*args, **kwargs)
 
     def __morula_call__(self, tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -126,6 +82,11 @@ class Parts:
             part = self.part(function.__func__)
             if part is not function.__func__:
                 return call(tape, part, function.__self__, *args, **kwargs)
+        if kind is type and _is_plain(function):
+            part = self.part(function.__init__)
+            if part is not function.__init__:
+                made = object.__new__(function)
+                return _initialised(made, call(tape, part, made, *args, **kwargs))
         return call(tape, function, *args, **kwargs)
 
     def part(self, function: FunctionType) -> Any:
@@ -136,15 +97,26 @@ class Parts:
         part = code.parts.get(function)
         if part is None:
             if len(code.parts) >= MOST_FUNCTIONS:
-                return self.divided(code, function)
+                alone = any(race.is_won_alone for race in code.races)
+                return function if alone else self.divided(code, function)
             part = code.parts[function] = Part(function, self, code)
         return part
+
+    def may_compile(self) -> bool:
+        """Return whether there is time left to compile further parts."""
+        return self.compiling < ALLOWANCE + (time.perf_counter() - self.began - self.compiling)
 
     def code_of(self, function: FunctionType) -> Code:
         code = self.codes.get(id(function.__code__))
         if code is None:
             code = self.codes[id(function.__code__)] = Code(function)
         return code
+
+    def put_off(self, functions: Iterable[FunctionType], reason: str) -> None:
+        """Let functions wait that could not be traced within a larger part, as if their own tracing had been refused."""
+        for code in {id(f.__code__): self.code_of(f) for f in functions}.values():
+            code.reason = code.reason or reason
+            code.put_off()
 
     def of(self, f: Any) -> Any:
         """Return the part for any callable."""
@@ -173,7 +145,7 @@ class Parts:
         """Call ``f`` and charge the time to the part, in the form in which it ran."""
         if code is None:
             return f(*args, **kwargs)
-        outside, self.inner, self.form = self.inner, 0.0, "compiled"
+        outside, self.inner = self.inner, 0.0
         began = time.perf_counter()
         try:
             return f(*args, **kwargs)
@@ -187,13 +159,16 @@ class Parts:
 class Part(Jitted):
     """A function that is compiled where it can be, and else run by Python with its own parts."""
 
+    limits: ClassVar[dict[str, Any]] = {"most": MOST_STEPS, "seconds": ALLOWANCE, "is_pure": True}
+
     def __init__(self, f: Any, parts: Parts, code: Code | None, static: Any = (set(), set())) -> None:
         super().__init__(f, parts.target, *static, parts.checks)
         self.parts, self.code = parts, code
         self.history.warns = isinstance(self, Program)  # other parts may be called by code that is not the user's
         self.refused: dict[Any, Exception] = {}
-        self.failures, self.is_left = 0, False
+        self.failures, self.raised, self.is_left = 0, 0, False
         self.pulled: dict[int, tuple[Compilation, bool]] = {}
+        self.races = (Race(), Race()) if code is None else code.races
         self.on_copies: dict[tuple[int, ...], Part] = {}
 
     def __reduce__(self) -> Any:
@@ -215,13 +190,45 @@ class Part(Jitted):
             raise
 
     def attempt(self, *args: Any, **kwargs: Any) -> Any:
+        if self.races[0].is_over:
+            return self.in_parts(*args, **kwargs)
+        return self.fastest(self.races[0], self.in_parts, self.alone, args, kwargs)
+
+    def fastest(self, race: Race, in_parts: Any, alone: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call one of two functions that do the same, and note how long it took, without compiling."""
+        if self.code is not None and not self.code.is_tried:  # it would lose before it is compiled
+            return in_parts(*args, **kwargs)
+        is_alone = race.is_alone()
+        compiling, began = self.parts.compiling, time.perf_counter()
+        y = (alone if is_alone else in_parts)(*args, **kwargs)
+        seconds = time.perf_counter() - began - (self.parts.compiling - compiling)
+        race.note(is_alone, seconds, self.parts.form == "compiled")
+        return y
+
+    def alone(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self.function(*self.first, *args, **kwargs)
+        finally:
+            self.parts.form = "interpreted"
+
+    def in_parts(self, *args: Any, **kwargs: Any) -> Any:
         if self.is_left:
             return self.by_python(*args, **kwargs)
         try:
-            return self.enter(*args, **kwargs)
-        except Exception:  # a compiled program that raises has changed nothing: Python raises again, after all effects
-            pass
-        return self.by_python(*args, **kwargs)
+            y = self.enter(*args, **kwargs)
+        except (
+            Exception
+        ) as error:  # a compiled program that raises has changed nothing: Python raises again, after all effects
+            self.note_raised(error)
+            return self.by_python(*args, **kwargs)
+        self.raised = 0
+        self.parts.form = "compiled"
+        return y
+
+    def note_raised(self, error: Exception) -> None:
+        """Leave a part to Python whose programs do nothing but raise: where they would print, log, or do what Python does."""
+        self.raised += not isinstance(error, NotCompiled)
+        self.is_left = self.is_left or self.raised >= ENOUGH
 
     def general(self, *args: Any, **kwargs: Any) -> Any:
         if self.compiled_for(args, kwargs) is None:
@@ -264,38 +271,63 @@ class Part(Jitted):
         if key in self.refused:
             raise self.refused[key]
         code = self.code
+        if not self.parts.may_compile():
+            raise NotCompiled
         if code is not None:
             if code.wait > 0:
                 code.wait -= 1
                 raise NotCompiled
-            code.wait, code.next_wait = code.next_wait, LATER * code.next_wait
+            code.put_off()
+        compiling, began = self.parts.compiling, time.perf_counter()
         try:
             with warnings.catch_warnings():  # what it warns of does not happen if the program is refused
                 warnings.filterwarnings("ignore", "print in compiled code", RuntimeWarning)
                 found = super()._made(args, kwargs, leaves, key)
-            if has_effects(found.function.block):
-                raise BadInput("it prints, logs or calls Python while it runs")
             found.compile()
         except Exception as error:
             self.refused[key] = error
+            through = getattr(error, "through", ())
+            self.parts.put_off((f for f in through if f is not self.function), str(error))
             if key in self.forms:
                 self.forms[key].programs.pop(self.forms[key].values(leaves), None)
             raise
+        finally:
+            self.parts.compiling = compiling + time.perf_counter() - began
         return found
 
     # Derivatives
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
         """Record the call as one operation with a compiled pullback, or the function that Python runs."""
-        found = self.compiled_for(args, kwargs)
+        if self.races[1].is_over:
+            return self.record_parts(tape, *args, **kwargs)
+        return self.fastest(self.races[1], self.record_parts, self.record_alone, (tape, *args), kwargs)
+
+    def record_alone(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return call(tape, self.function, *self.first, *args, **kwargs)
+        finally:
+            self.parts.form = "interpreted"
+
+    def record_parts(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
+        found = None if self.is_left else self.compiled_for(args, kwargs)
         if found is not None:
             try:
-                if found.program.written:
-                    return self.record_writes(tape, args, kwargs)
-                return record_call(tape, self, args, kwargs)
-            except Exception:  # as in ``attempt``: nothing has changed, and what did run has no effects
-                pass
-        return call(tape, self.interpreted(), *self.first, *args, **kwargs)
+                y = (
+                    self.record_writes(tape, args, kwargs)
+                    if found.program.written
+                    else record_call(tape, self, args, kwargs)
+                )
+            except Exception as error:  # as in ``in_parts``: nothing has changed, and what did run has no effects
+                self.note_raised(error)
+            else:
+                self.raised = 0
+                self.parts.form = "compiled"
+                return y
+        try:
+            return call(tape, self.interpreted(), *self.first, *args, **kwargs)
+        finally:
+            self.parts.form = "interpreted"
 
     def recorded(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise NotCompiled
@@ -305,7 +337,7 @@ class Part(Jitted):
 
     def has_gradient(self, given: Any) -> bool:
         part: Any = self.with_gradient
-        return self._noted(part.compiled_for(*given) is not None)
+        return self._noted(part.compiled_for(given, {}) is not None)
 
     def has_pull(self, found: Compilation, dy: Any, given: Any) -> bool:
         part: Any = self.pull
@@ -321,57 +353,13 @@ class Part(Jitted):
     def record_writes(self, tape: Tape, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record a call that writes into arrays: a function of copies gives the new elements, which are stored."""
         given = self.given(args, kwargs)
-        places = _written_places(self.compilation(*given)[0], given)
+        places = written_places(self.compilation(*given)[0], given)
         if places not in self.on_copies:
             self.on_copies[places] = self.like(on_copies(self.function, places))
         y, new = call(tape, self.on_copies[places], *given[0], **given[1])
         for place, elements in zip(places, new):
             call(tape, operator.setitem, given[0][place], Ellipsis, elements)
         return y
-
-
-def has_effects(block: Block) -> bool:
-    """Return whether a program calls Python other than to warn or to read a clock: a second run would do so again."""
-    return any(
-        op.callee is debug_print
-        or op.callee is callback
-        and not isinstance(op.named["function"].constant, (Warned, Clock))
-        for op in operations(block)
-    )
-
-
-def _written_places(found: Compilation, given: Any) -> tuple[int, ...]:
-    """Return the positions of the arrays that a program writes.
-
-    Raises:
-        NotCompiled: it does more than to write into arguments, or they cannot be written.
-    """
-    program = found.program
-    if program.updates or program.knows_objects or program.gives_arguments or program.may_give_arguments:
-        raise NotCompiled
-    leaves = scan(given)[0]
-    if any(i >= len(program.leaves) for i in program.written):
-        raise NotCompiled
-    written = {id(leaves[program.leaves[i]]) for i in program.written}
-    places = tuple(i for i, x in enumerate(given[0]) if id(x) in written)
-    check_overlap([leaves[i] for i in program.leaves], program.written)
-    others = Describe()
-    others.describe(([x for i, x in enumerate(given[0]) if i not in places], given[1]))
-    is_alone = len(places) == len(written) and written.isdisjoint(map(id, others.objects))
-    if not is_alone or not all(given[0][i].flags.writeable for i in places):
-        raise NotCompiled
-    return places
-
-
-def on_copies(f: Callable[..., Any], places: tuple[int, ...]) -> Callable[..., Any]:
-    """Return ``f`` as a function that writes into copies of the arrays at these places, and returns them too."""
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        given = [x.copy() if i in places else x for i, x in enumerate(args)]
-        y = f(*given, **kwargs)
-        return y, tuple(given[i] for i in places)
-
-    return run
 
 
 def partly(f: Any, target: str, static: tuple[set[int], set[str]], checks: Checks) -> Part:
@@ -412,27 +400,6 @@ class Program(Part):
             self(*copy.deepcopy(args), **copy.deepcopy(kwargs))
         finally:
             parts.is_timed = False
-        text = "\n".join(_table([code for code in parts.codes.values() if not code.is_kept]))
+        text = "\n".join(table_of([code for code in parts.codes.values() if not code.is_kept]))
         print(text)
         return text
-
-
-def _table(codes: list[Code]) -> list[str]:
-    rows = [(run.seconds, form, run.calls, code) for code in codes for form, run in code.runs.items() if run.calls]
-    total = sum(seconds for seconds, *_ in rows) or 1.0
-    share = {form: sum(s for s, f, *_ in rows if f == form) / total for form in ("compiled", "interpreted")}
-    lines = [
-        f"partly compiled: {share['compiled']:.0%} of {total:.3g} s in compiled parts, {share['interpreted']:.0%} in Python",
-        "share of time, calls, form and part, with the reason why it is not compiled:",
-    ]
-    for seconds, form, calls, code in sorted(rows, key=lambda row: -row[0]):
-        lines.append(f"{seconds / total:6.1%} {calls:6d}  {form:11}  {code.name}")
-        if form == "interpreted":
-            lines.append(f"{'':28}{_reason(code)}")
-    return lines
-
-
-def _reason(code: Code) -> str:
-    if code.reason:
-        return " ".join(line.strip() for line in code.reason.splitlines()[:2])
-    return f"compiled after {code.wait} more calls" if code.wait else "compiled at its next call"

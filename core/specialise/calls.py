@@ -134,6 +134,7 @@ class Calls:
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call any function: interpret it, trace it, or call it at once."""
+        self.trace.steps.take()
         if self.trace.may_choose and not _takes_choices(function):
             args = tuple(with_one_choice(self.trace, x) for x in args)
         if self.trace.may_choose and not _takes_choices(function) and has_choices((function, *args, *kwargs.values())):
@@ -349,7 +350,11 @@ class Calls:
             self.bind(scope, node, args, kwargs, function.__defaults__ or (), function.__kwdefaults__ or {}, function)
             return self.run_body(scope, node)
 
-        return self.trace.recursive_calls.recursive(function, args, kwargs, run)
+        try:
+            return self.trace.recursive_calls.recursive(function, args, kwargs, run)
+        except BadInput as error:
+            error.through.append(function)
+            raise
 
     def call_closure(self, function: Closure, args: Any, kwargs: Any) -> Any:
 

@@ -13,6 +13,7 @@ from ..ir.places import calls_to, raised_at
 from ..ir.traced_text import Text, braced, filled
 from ..ir.typed import ArrayType, callback
 from .arguments import has_traced
+from .left_to_python import leave
 from .raising import Raised
 from .traced import Array, Scalar, Traced, always_traces
 
@@ -68,6 +69,27 @@ class Logged:
         return np.asarray(0)
 
 
+class Silent:
+    """The guard of a program that leaves out what a logger does not log at a level, as its level is set now."""
+
+    found = None
+
+    def __init__(self, logger: Any, level: int) -> None:
+        self.logger, self.level = logger, level
+
+    def holds(self) -> bool:
+        return not self.logger.isEnabledFor(self.level)
+
+
+def _is_silent(trace: Any, logger: Any, level: int) -> bool:
+    """Return whether nothing is logged, and guard that."""
+    own = type(logger) in (logging.Logger, logging.RootLogger)
+    if not own or logger is logging.root and not logger.handlers or logger.isEnabledFor(level):
+        return False
+    trace.outside.guards.setdefault(("logged", id(logger), level), Silent(logger, level))
+    return True
+
+
 def _shown(x: Any, is_python: bool) -> Any:
     shown = np.array(x)[()]
     return shown.item() if is_python else shown
@@ -89,6 +111,10 @@ def _log(
             f"logging with {', '.join(given) or 'a level that is not a known int'} cannot be compiled; log only the text, with a "
             "constant level"
         )
+    if _is_silent(trace, logger, level):
+        return
+    if trace.leaves_effects:
+        return leave(trace)
     text = message if isinstance(message, Text) else Text(braced(str(message)), [])
     operands, kept = list(text.values), []
     for x in args:

@@ -14,6 +14,7 @@ from ..source.definitions import user_frame
 from ..values.attributes import bound_to
 from .arguments import has_traced
 from .formatting import text_of
+from .left_to_python import leave
 from .text_methods import length_of
 from .traced import EFFECTS, traces
 
@@ -27,6 +28,8 @@ def stream_of(file: Any) -> str | None:
 
 def write(trace: Any, text: Any, **options: Any) -> None:
     """Record that the program writes a text, with the options of ``debug_print``."""
+    if trace.leaves_effects:
+        return leave(trace)
     template, values = (text.template, text.values) if isinstance(text, Text) else (braced(text), [])
     trace.builder.call(debug_print, [trace.value(x) for x in values], [], text=template, **options)
 
@@ -41,6 +44,8 @@ def _print(trace: Any, *values: Any, sep: Any = None, end: Any = None, file: Any
     for option in (sep, end, flush):
         if has_traced(option):
             raise BadInput("the options of print must be known while compiling; make them part of what is printed")
+    if trace.leaves_effects:
+        return leave(trace)
     text = Text.joined([part for x in values for part in (" " if sep is None else sep, text_of(trace, x))][1:])
     if isinstance(text, Text):
         _warn_once(trace)
@@ -58,7 +63,7 @@ def of_stream(trace: Any, function: Any, args: Any) -> Any:
     if function.__name__ == "flush" and not args:
         return write(trace, "", end="", stream=stream, flush=True)
     if function.__name__ == "write" and len(args) == 1 and isinstance(args[0], (str, Text)):
-        if isinstance(args[0], Text):
+        if isinstance(args[0], Text) and not trace.leaves_effects:
             _warn_once(trace)
         write(trace, args[0], end="", stream=stream)
         return length_of(trace, args[0])

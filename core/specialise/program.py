@@ -54,6 +54,7 @@ from .scopes import UNASSIGNED, UNBOUND, Choice, Conflict, Late
 from .slots import Lessons
 from .state import Changes
 from .statements import StatementsOf
+from .steps import Steps
 from .surface.memory_order import in_order_of
 from .surface.overflow import too_large
 from .traced import FUNCTIONS, Array, NeedsConcrete, Scalar, Storage, Trace, Traced
@@ -152,8 +153,8 @@ class Interpreter(Branches):
         self.ways = None
         self.may_fork = self.may_choose = self.copies_arguments = False
         self.forks = MOST
-        self.wanted = set()
-        self.reached = set()
+        self.wanted, self.reached = set(), set()
+        self.steps, self.leaves_effects = Steps(), False
 
     def method_of(self, node: ast.AST) -> Callable[[Any], Any]:
         """Return the method that interprets a statement or an expression: ``run_If``, ``eval_Call``."""
@@ -368,8 +369,8 @@ def specialise(
 
     ``static`` lists the positions of leaves of ``(args, kwargs)`` whose values are compile-time constants,
     ``read_only`` those of arrays that cannot be written to: the program raises where it writes to one.  ``options`` are
-    set on the trace (``target``: the back end; ``may_fork``: see ``ways``;
-    ``may_choose``: see ``choices``; ``may_grow``: see ``growing_lists``).
+    set on the trace (``target``: the back end; ``may_fork``: see ``ways``; ``may_choose``: see ``choices``; ``may_grow``: see
+    ``growing_lists``; ``steps``: how long it may take; ``leaves_effects``: see ``left_to_python``).
 
     Raises:
         NeedsConcrete: a leaf or another number must be known while compiling; it is ``error.value``.

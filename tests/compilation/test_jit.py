@@ -518,3 +518,37 @@ def test_explain_of_a_program_that_reads_a_container_and_misses_an_entry():
     compiled = mo.jit(f, target="native")
     assert compiled(1.5) == 15.0
     assert "read from outside while compiling: " in compiled.explain(1.5)
+
+
+WEIGHTS = np.array([2.0])
+STATE = {"weights": WEIGHTS}
+
+
+class Settings:
+    scale = 2.0
+
+
+SETTINGS = {"settings": Settings()}
+
+
+def reads_one_array_from_two_places(x):
+    return x * STATE["weights"][0] * WEIGHTS[0] / 2.0
+
+
+def asks_for_a_key(x):
+    return x * 2.0 if "weights" in STATE and hasattr(SETTINGS["settings"], "scale") else x
+
+
+def replaces_an_object(x):
+    scale = SETTINGS["settings"].scale
+    SETTINGS["settings"] = Settings()
+    return x * scale
+
+
+@pytest.mark.parametrize("f", [reads_one_array_from_two_places, asks_for_a_key, replaces_an_object])
+def test_later_calls_take_the_quick_way_whatever_is_guarded(f):
+    compiled, slow = mo.jit(f), []
+    general = compiled.general
+    compiled.enter = compiled.general = lambda *args: (slow.append(args), general(*args))[1]
+    assert [compiled(x) for x in (1.0, 2.0, 3.0, 4.0)] == [2.0, 4.0, 6.0, 8.0]
+    assert len(slow) == 1

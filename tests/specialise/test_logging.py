@@ -128,3 +128,26 @@ def test_with_the_exception_and_its_traceback(target, caplog, f):
         expected = told(f, x)
         assert told(compiled, x) == expected
     assert told(mo.jit(mo.grad(f), target=target), 9.0) == told(f, 9.0)
+
+
+def test_what_a_level_leaves_out_costs_nothing(target):
+    def f(x):
+        LOG.debug("x is %s", {"x": x})  # not compiled if it is logged
+        return x * x
+
+    compiled = mo.jit(f, target=target)
+    assert "callback" not in compiled.lower(3.0).as_text()
+    assert compiled(3.0) == 9.0
+
+
+def test_a_level_that_changes_compiles_again(target, caplog):
+    def f(x):
+        LOG.info("x is %s", x)
+        return x * x
+
+    compiled = mo.jit(f, target=target)
+    for level in (logging.WARNING, logging.INFO, logging.WARNING, logging.DEBUG):
+        with caplog.at_level(level, LOG.name):
+            caplog.clear()
+            assert compiled(3.0) == 9.0
+            assert caplog.messages == ([] if level == logging.WARNING else ["x is 3.0"])
