@@ -8,6 +8,7 @@ arguments, or reads outside values that the run computed, is recorded from its s
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..specialise.traced import always_traces
 from ..specialise.transforms import trace_pullback_of_inexact
 from ..values.array_classes import is_array_class
 from ..values.cotangents import conform, scale
-from ..values.layout import Again, Describe, Holder, Hole, Layout, Static, build
+from ..values.layout import Again, Describe, Fixed, Holder, Hole, Layout, Static, build
 from ..values.numbers import Int, call_on
 from ..values.reachable import reached
 from .compiled import Compilation
@@ -89,8 +90,8 @@ def record_call(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str
         return jitted.recorded(tape, args, kwargs)
     y = call_on(tape.parent, _distinct, y)
     results = Describe()
-    of_y = results.describe(y)
-    if _has_class(of_y):
+    of_y = _each_once(results.describe(y), set())
+    if _has_class(of_y) or any(isinstance(x, (float, complex)) for x in results.static):  # of a derived class
         return jitted.recorded(tape, args, kwargs)
     if not jitted.has_pull(found, build(of_y, [_zero(x) for x in results.leaves]), given):
         return jitted.recorded(tape, args, kwargs)
@@ -132,6 +133,20 @@ def _run_again(table: Cotangents, record_call: Record) -> None:
         return
     dys = [_zero(y) if dy is None else table.run(conform, dy, y) for y, dy in zip(results, dys)]
     kept.add(table, table.run(jitted.pull, build(layout, dys), *build(kept.layout, kept.leaves)))
+
+
+def _each_once(layout: Layout, seen: set[int]) -> Layout:
+    """Return a result's layout in which an array or holder that stands in several places is in the first one alone.
+
+    A pullback adds the cotangents of all places, but the tape has one for each array and number.
+    """
+    if isinstance(layout, Again) or isinstance(layout, Hole) and layout.index in seen:
+        return Fixed(None)
+    if isinstance(layout, Hole):
+        seen.add(layout.index)
+    if isinstance(layout, Holder):
+        return replace(layout, parts=[_each_once(part, seen) for part in layout.parts])
+    return layout
 
 
 def _zero(y: Any) -> Any:

@@ -38,6 +38,10 @@ VIEWS = (type({}.values()), type(OrderedDict().values()), types.MappingProxyType
 """Views of dicts: hashable by identity, although the dict may change."""
 
 
+VALUES = (float, complex, int, str, bytes, frozenset, np.generic)
+"""Classes whose instances are values; those of derived classes are compile-time constants, and equal to others of that value."""
+
+
 class Static:
     """A value that the user has declared static."""
 
@@ -141,7 +145,7 @@ def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
         return count_of(x), tuple(items_of(x))
     if kind in (slice, set, Static):
         return None
-    if isinstance(x, (type, enum.Enum, ModuleType, np.generic, np.dtype, str, bytes, int)) or callable_of_morula(kind):
+    if isinstance(x, (type, enum.Enum, ModuleType, np.dtype, *VALUES)) or callable_of_morula(kind):
         return None
     inner = list(items_of(x)) if isinstance(x, list) else [e for _, e in entries_of(x)] if isinstance(x, dict) else ()
     keys = tuple(items_of(x)) if isinstance(x, dict) else len(inner)
@@ -173,6 +177,14 @@ def _refuse_array(x: np.ndarray) -> None:
 
 def _hashable(x: Any) -> Any:
     """Return a static value as an entry of a signature."""
+    if isinstance(x, VALUES) and not isinstance(x, enum.Enum) and attributes(x):
+        base = next(cls for cls in type(x).__mro__ if cls.__module__ in ("builtins", "numpy"))
+        raise BadInput(
+            f"a {type(x).__qualname__} holds a value of class {base.__name__} and attributes, which compiled code cannot take as one "
+            "argument; pass them apart"
+        )
+    if isinstance(x, (float, complex)):  # 0.0 and -0.0 are equal
+        return float.__repr__(x) if isinstance(x, float) else complex.__repr__(x)
     if type(x) is slice:
         return x.start, x.stop, x.step
     if type(x) is set:

@@ -673,6 +673,15 @@ def test_a_float_subclass_keeps_its_value(check):
     check(lambda x: Metre(x).double() * x, 1.5)
 
 
+@pytest.mark.parametrize("base", [float, complex, np.float64])
+def test_parts_of_a_number_of_a_derived_class(check, base):
+    class Number(base):
+        pass
+
+    check(lambda x: Number(x * x).real + 3.0 * Number(x).conjugate().real + getattr(Number(x), "real"), 1.5)  # noqa: B009
+    check(lambda x: x * Number(x * (1j if base is complex else 1.0)).imag, 1.5)
+
+
 def test_nested_classes_and_private_names(check):
     class Outer:
         class Inner:

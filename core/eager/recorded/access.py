@@ -335,6 +335,13 @@ def _array_attribute(tape: Tape, x: Any, name: str) -> Any:
     return y
 
 
+def _part_of_number(tape: Tape, x: Any, name: str, plainly: Any) -> Any:
+    """Return ``x.real`` or ``x.imag`` of a number whose class derives from ``float`` or ``complex``: a new number."""
+    y = plainly(x, name) if tape.parent is None else _part_of_number(tape.parent, x, name, plainly)
+    record_rule(tape, RULES[ATTRIBUTES[name]], y, (x,), NO_KEYWORDS)
+    return y
+
+
 def _is_numpys(kind: type, name: str) -> bool:
     """Whether a class of arrays or NumPy scalars inherits an attribute from NumPy."""
     if kind.__module__ == "numpy" and issubclass(kind, np.generic) and kind is not np.record:
@@ -345,6 +352,9 @@ def _is_numpys(kind: type, name: str) -> bool:
 
 FIELDS = (GetSetDescriptorType, MemberDescriptorType, type(_Structure.field))
 """Descriptors of the fields of objects whose classes are written in C."""
+
+PARTS = tuple(cls.__dict__[name] for cls in (float, complex) for name in ("real", "imag"))
+"""Descriptors of the parts of Python's numbers."""
 
 
 def _after(cls: type, base: type) -> tuple[type, ...]:
@@ -376,6 +386,8 @@ def _from_class(tape: Tape, x: Any, name: str, instance: Any, raw: Any, plainly:
         if stored is not None and name in stored and not hasattr(kind, "__set__"):
             return stored[name]
         return tape.call(getter, raw, instance, type(instance))
+    if any(raw is part for part in PARTS):
+        return _part_of_number(tape, x, name, plainly)
     y = plainly(x, name)
     if isinstance(raw, FIELDS) and is_foreign(type(x)):
         note(tape, (y, *(v for _, v in attributes(y))), raw, (x,))
