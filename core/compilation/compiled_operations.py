@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..specialise.traced import always_traces
 from ..specialise.transforms import trace_pullback_of_inexact
 from ..values.array_classes import is_array_class
 from ..values.cotangents import conform, scale
-from ..values.layout import Again, Describe, Fixed, Holder, Hole, Layout, Static, build
+from ..values.layout import Again, Describe, Fixed, Holder, Hole, Layout, Static, build, layout_of
 from ..values.numbers import Int, call_on
 from ..values.reachable import reached
 from .compiled import Compilation
@@ -75,7 +76,7 @@ def record_call(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str
     if any(type(x) is Int or carries(tape, x) for x in leaves) or _has_int(layout) or _has_class(layout):
         return jitted.recorded(tape, args, kwargs)
     found, _ = jitted.compilation(*given)
-    if not is_operation(found) or not _is_apart(tape, found, described.static):
+    if not is_operation(found) or not _is_apart(tape, found, [*described.static, *_keys(layout)]):
         return jitted.recorded(tape, args, kwargs)
     kept = _Kept(jitted, given, leaves, layout)
     if is_real_number(found):
@@ -88,10 +89,12 @@ def record_call(tape: Tape, jitted: Any, args: tuple[Any, ...], kwargs: dict[str
     y = call_on(tape.parent, jitted.plain, *given[0], **given[1])
     if found.program.may_give_arguments and _share_memory(y, leaves):
         return jitted.recorded(tape, args, kwargs)
+    if _has_class(layout_of(y)):  # a distinct copy is of no derived class
+        return jitted.recorded(tape, args, kwargs)
     y = call_on(tape.parent, _distinct, y)
     results = Describe()
     of_y = _each_once(results.describe(y), set())
-    if _has_class(of_y) or any(isinstance(x, (float, complex)) for x in results.static):  # of a derived class
+    if _hides_numbers(results):
         return jitted.recorded(tape, args, kwargs)
     if not jitted.has_pull(found, build(of_y, [_zero(x) for x in results.leaves]), given):
         return jitted.recorded(tape, args, kwargs)
@@ -191,6 +194,26 @@ def _has_int(layout: Layout) -> bool:
 def _has_class(layout: Layout) -> bool:
     """Return whether a layout contains an array of a class derived from ``ndarray``, whose cotangent has another structure."""
     return isinstance(layout, Holder) and (is_array_class(layout.kind) or any(map(_has_class, layout.parts)))
+
+
+def _keys(layout: Layout) -> list[Any]:
+    """Return the keys of the dicts in a layout."""
+    if not isinstance(layout, Holder):
+        return []
+    keys = [layout.names] if issubclass(layout.kind, dict) else []
+    return keys + [key for part in layout.parts for key in _keys(part)]
+
+
+def _hides_numbers(results: Describe) -> bool:
+    """Return whether a result holds inexact numbers that are no leaves and so have no cotangent, as the items of a set.
+
+    Members of an enumeration and classes are not made by a run.
+    """
+    hidden = [x for x in results.static if not isinstance(x, Enum)]
+    hidden += [x for x in results.leaves if isinstance(x, np.ndarray) and x.dtype.kind == "O"]
+    values = [x for x in hidden if isinstance(x, (float, complex))]  # of a derived class
+    reached(hidden, set(), values=values)
+    return any(isinstance(x, (float, complex)) or getattr(x, "dtype", np.dtype(bool)).kind in "fc" for x in values)
 
 
 def _leaves_of(y: Any) -> list[Any]:

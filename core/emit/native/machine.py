@@ -96,22 +96,50 @@ def assembly(text: str, processor: Processor) -> str:
 def _compiled(text: str, processor: Processor, emit: Callable[[Any, Any], Any]) -> Any:
     def run() -> Any:
         machine = _machine(processor)
+        module = _optimised(text, machine)
+        try:
+            return emit(module, machine)
+        finally:
+            module.close()
+
+    return in_thread(run)
+
+
+def _optimised(text: str, machine: Any) -> Any:
+    """Return a module after LLVM's optimisation passes.
+
+    The vectoriser of straight-line code ("SLP") of LLVM 22 may use values before their definitions, from which the code generator makes
+    a program that computes something else, or ends the process.  Such a module is compiled without it.
+    """
+    for is_slp in (True, False):
         module = llvm.parse_assembly(text)
         module.triple = llvm.get_default_triple()
         module.data_layout = str(machine.target_data)
         options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = True
+        options.loop_vectorization = options.loop_interleaving = True
+        options.slp_vectorization = is_slp
         # Small loops are written unrolled; more of it costs time to compile and wins nothing.
         options.loop_unrolling = False
         builder = llvm.create_pass_builder(machine, options)
         passes = builder.getModulePassManager()
         passes.run(module, builder)
-        found = emit(module, machine)
-        for used in (passes, builder, options, module):
+        for used in (passes, builder, options):
             used.close()
-        return found
+        if _is_valid(module):
+            return module
+        module.close()
+    raise BadInput(
+        "LLVM's optimisation passes made an invalid program of this function, which would compute something else; compile it for another "
+        "target, or differentiate it eagerly"
+    )
 
-    return in_thread(run)
+
+def _is_valid(module: Any) -> bool:
+    try:
+        module.verify()
+    except RuntimeError:
+        return False
+    return True
 
 
 _ENGINES: dict[int, Any] = {}
