@@ -69,9 +69,9 @@ class Parts:
             return self.part(function)(*args, **kwargs)
         if kind is MethodType and type(function.__func__) is FunctionType:
             return self.part(function.__func__)(function.__self__, *args, **kwargs)
-        if kind is type and _is_plain(function):
+        if kind is type and (initialise := self.initialiser(function)) is not None:
             made = object.__new__(function)
-            return _initialised(made, self.part(function.__init__)(made, *args, **kwargs))
+            return _initialised(made, initialise(made, *args, **kwargs))
         return function(*args, **kwargs)
 
     def __morula_call__(self, tape: Tape, function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -82,12 +82,21 @@ class Parts:
             part = self.part(function.__func__)
             if part is not function.__func__:
                 return call(tape, part, function.__self__, *args, **kwargs)
-        if kind is type and _is_plain(function):
-            part = self.part(function.__init__)
-            if part is not function.__init__:
-                made = object.__new__(function)
-                return _initialised(made, call(tape, part, made, *args, **kwargs))
+        if kind is type and (initialise := self.initialiser(function)) is not None:
+            made = object.__new__(function)
+            return _initialised(made, call(tape, initialise, made, *args, **kwargs))
         return call(tape, function, *args, **kwargs)
+
+    def initialiser(self, cls: type) -> FunctionType | None:
+        """Return the divided ``__init__`` of a class; None if Python makes its instances.
+
+        It is not compiled as a whole: the object that it is given has no attributes yet, so its methods, such as
+        ``__hash__`` and ``__repr__``, must not be called.
+        """
+        if not _is_plain(cls):
+            return None
+        code = self.code_of(cls.__init__)  # type: ignore[arg-type]
+        return None if code.is_kept else self.divided(code, cls.__init__)  # type: ignore[arg-type]
 
     def part(self, function: FunctionType) -> Any:
         """Return the part for a function; the function itself if Python calls it as it is."""
@@ -166,7 +175,7 @@ class Part(Jitted):
         self.parts, self.code = parts, code
         self.history.warns = isinstance(self, Program)  # other parts may be called by code that is not the user's
         self.refused: dict[Any, Exception] = {}
-        self.failures, self.raised, self.is_left = 0, 0, False
+        self.failures, self.raised, self.is_left, self.has_programs = 0, 0, False, False
         self.pulled: dict[int, tuple[Compilation, bool]] = {}
         self.races = (Race(), Race()) if code is None else code.races
         self.on_copies: dict[tuple[int, ...], Part] = {}
@@ -232,7 +241,6 @@ class Part(Jitted):
 
     def general(self, *args: Any, **kwargs: Any) -> Any:
         if self.compiled_for(args, kwargs) is None:
-            self.is_left = self.failures >= ENOUGH and not any(form.programs for form in self.forms.values())
             raise NotCompiled
         return super().general(*args, **kwargs)
 
@@ -257,12 +265,17 @@ class Part(Jitted):
 
     def compiled_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compilation | None:
         """Return the program for these arguments, compiled; None if there is none, or not yet."""
+        code = self.code
+        if code is not None and code.wait > 0 and not self.has_programs:  # the arguments may hold many objects
+            code.wait -= 1
+            return None
         try:
             return self.compilation(*self.given(args, kwargs))[0]
         except NotCompiled:
             return None
         except Exception as error:  # whatever is wrong with the program, Python will say
             self.failures += 1
+            self.is_left = self.is_left or self.failures >= ENOUGH and not self.has_programs
             if self.code is not None:
                 self.code.reason = self.code.reason or str(error)
             return None
@@ -293,6 +306,7 @@ class Part(Jitted):
             raise
         finally:
             self.parts.compiling = compiling + time.perf_counter() - began
+        self.has_programs = True
         return found
 
     # Derivatives

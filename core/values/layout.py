@@ -191,16 +191,22 @@ def _hashable(x: Any) -> Any:
         return frozenset(x)
     if isinstance(x, VIEWS):
         raise Unhashable(f"a {type(x).__qualname__} shows a dict that may change; pass list(...) or dict(...) of it")
+    own = getattr(x, "__dict__", None)
+    is_empty = type(own) is dict and not own
     try:
         hash(x)
     except (TypeError, ValueError):
         raise Unhashable(_no_hash(x)) from None
+    if is_empty and own:  # by its ``__hash__``, maybe before its ``__init__`` has run
+        own.clear()
+        raise Unhashable(_no_hash(x))
     return x
 
 
 def _no_hash(x: Any) -> str:
+    shown = f" {x!r:.60}" if type(x).__module__ == "builtins" else ""  # that of a user's class may change the object
     return (
-        f"{type(x).__qualname__} {x!r:.60} is a compile-time constant (declared static, or not a number, array or container "
+        f"{type(x).__qualname__}{shown} is a compile-time constant (declared static, or not a number, array or container "
         "of these) but is not hashable; pass a tuple, a frozenset or an object of a class with __hash__ and __eq__"
     )
 

@@ -565,10 +565,11 @@ def test_explain_tells_what_python_runs_and_why(capsys):
 
 
 def test_a_function_without_a_loop_is_compiled_when_it_is_called_often():
+    def step(x):
+        return np.tanh(np.sin(np.tanh(np.sin(np.tanh(np.sin(x * x))))))
+
     def nested(x):
-        y = np.tanh(np.sin(np.tanh(np.sin(np.tanh(np.sin(x * x))))))
-        z = np.tanh(np.sin(np.tanh(np.sin(np.tanh(np.sin(y * x))))))
-        return np.tanh(np.sin(np.tanh(np.sin(np.tanh(np.sin(z * y))))))
+        return step(step(step(step(step(step(step(step(step(step(step(step(step(step(step(step(x))))))))))))))))
 
     def f(n):
         LOG.write("")

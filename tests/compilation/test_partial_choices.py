@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import logging
 import math
@@ -160,6 +161,49 @@ def test_constructors_are_parts():
         assert part(x) == pytest.approx(f(x), rel=1e-12)
         assert mo.grad(part)(x) == pytest.approx(mo.grad(f)(x), rel=1e-9)
     assert any("the loop at" in s for s in compiled_parts(part.explain(0.3)))
+
+
+class Point:
+    """Caches what is computed from it, also for ``repr`` and ``hash``."""
+
+    x = 0.0
+
+    def __init__(self, x):
+        refused(x)
+        for _ in range(3):
+            self.x = x
+
+    @functools.cached_property
+    def double(self):
+        return 2.0 * self.x
+
+    def __repr__(self):
+        return f"Point({self.double})"
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return self.double == other.double
+
+
+class Hashed(Point):
+    def __hash__(self):
+        return hash(self.double)
+
+
+@pytest.mark.parametrize("cls", [Point, Hashed])
+def test_objects_without_attributes_yet_are_not_looked_at(cls):
+    part = mo.jit(lambda x: cls(x).double, partial=True)
+    for x in (1.5, 2.5, 3.5):
+        assert part(x) == 2.0 * x
+        assert mo.grad(part)(x) == 2.0
+
+
+def test_refusals_do_not_call_methods_of_arguments():
+    point = Point.__new__(Point)
+    with pytest.raises(mo.BadInput, match="Point is a compile-time constant .* but is not hashable"):
+        mo.jit(lambda p: 1.0)(point)
+    assert not vars(point)
 
 
 def test_constructors_that_do_more_are_pythons():
