@@ -520,8 +520,8 @@ def test_explain_of_a_program_that_reads_a_container_and_misses_an_entry():
     assert "read from outside while compiling: " in compiled.explain(1.5)
 
 
-WEIGHTS = np.array([2.0])
-STATE = {"weights": WEIGHTS}
+SHARED = np.array([2.0])
+STATE = {"weights": SHARED}
 
 
 class Settings:
@@ -532,7 +532,7 @@ SETTINGS = {"settings": Settings()}
 
 
 def reads_one_array_from_two_places(x):
-    return x * STATE["weights"][0] * WEIGHTS[0] / 2.0
+    return x * STATE["weights"][0] * SHARED[0] / 2.0
 
 
 def asks_for_a_key(x):
