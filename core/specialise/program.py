@@ -154,7 +154,7 @@ class Interpreter(Branches):
         self.may_fork = self.may_choose = self.copies_arguments = False
         self.forks = MOST
         self.wanted, self.reached = set(), set()
-        self.steps, self.leaves_effects = Steps(), False
+        self.steps = Steps()
 
     def method_of(self, node: ast.AST) -> Callable[[Any], Any]:
         """Return the method that interprets a statement or an expression: ``run_If``, ``eval_Call``."""

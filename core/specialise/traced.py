@@ -258,6 +258,7 @@ class Trace:
         Any, Any
     ]  # the batches whose function is being traced: the names of their axes, with the numbers of samples
     level_of_batch: int = 0  # how many derivatives are taken around the innermost batch
+    leaves_effects: bool = False  # whether what prints or logs is left to Python: see ``left_to_python``
     lowered: list[Any]  # the functions for which others stand that are being traced
     by_own_rule: list[Any]  # the functions with a rule for batches that are being traced for one sample
     batches: list[str]  # how each batch of the program is computed

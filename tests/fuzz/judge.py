@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import morula as mo
-from morula.core.compilation import partial
+from morula.core.compilation import codes, partial
 from morula.core.eager.recorded import call, pullback
 from morula.core.eager.structured.functions import compiled_for
 from morula.core.testing.differences import ridders
@@ -83,11 +83,11 @@ def divided(program: Any) -> Iterator[None]:
             return None
         return usual(self, *given)
 
-    soon, partial.SOON, partial.Part.compiled_for = partial.SOON, 0, compiled_for
+    soon, codes.SOON, partial.Part.compiled_for = codes.SOON, 0, compiled_for
     try:
         yield
     finally:
-        partial.SOON, partial.Part.compiled_for = soon, usual
+        codes.SOON, partial.Part.compiled_for = soon, usual
 
 
 @contextmanager
