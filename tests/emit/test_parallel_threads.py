@@ -154,10 +154,11 @@ def test_a_forked_process_has_threads_of_its_own():
 
 
 INTERRUPTED = """
-import _thread, threading, time
+import os, signal, threading, time
 import numpy as np
 import morula as mo
-from morula.core.emit.native import parallel_loops
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
 
 def f(x, n):
     total = 0.0
@@ -171,7 +172,7 @@ def f(x, n):
 compiled = mo.jit(f, target="native", parallel=2)
 x = np.ones(40)
 compiled(x, 10)
-threading.Timer(0.5, lambda: __import__("os").kill(__import__("os").getpid(), __import__("signal").SIGINT)).start()
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 began = time.perf_counter()
 try:
     compiled(x, 10**12)
