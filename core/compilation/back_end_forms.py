@@ -41,7 +41,7 @@ def lowering(f: Function, target: str) -> Callable[[Function], Function]:
     ... def _(x):
     ...     return x.sum()
     >>> import numpy as np
-    >>> jit(total)(np.ones(4))
+    >>> float(jit(total)(np.ones(4)))
     4.0
     """
     check_function(f)
