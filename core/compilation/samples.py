@@ -171,10 +171,12 @@ def lanes(of_one: Function, arrays: Sequence[Any], axis: Any, name: str) -> tupl
         found.append(of_one([np.array(x[i]) if np.ndim(x) > 1 else x[i] for x in arrays]))
     leaves, alike, y = found[-1]
     for other in found[:-1]:
-        for name_, a, b in (("results", other[0], leaves), ("results", other[1], alike)):
+        _check_structure(name, y, other[2])
+        for a, b in zip(other, (leaves, alike)):
             if [np.shape(v) for v in a] != [np.shape(v) for v in b]:
                 raise BadBatch(
-                    f"vmap: {name} returned {name_} of shapes {_shapes(a)} for one sample, and of {_shapes(b)} for another; return arrays of one shape"
+                    f"vmap: {name} returned results of shapes {_shapes(a)} for one sample, and of {_shapes(b)} for another; return arrays of "
+                    "one shape"
                 )
         for a, b in zip(other[1], alike):
             if not np.array_equal(a, b):
@@ -182,6 +184,20 @@ def lanes(of_one: Function, arrays: Sequence[Any], axis: Any, name: str) -> tupl
                     f"vmap: out_axes is None for a result of {name} that differs between samples; give it an axis"
                 )
     return [np.stack([e[0][k] for e in found]) for k in range(len(leaves))], alike, y
+
+
+def _check_structure(name: str, y: Any, other: Any) -> None:
+    """Refuse results whose structures, or whose parts that are no numbers, differ between samples."""
+
+    def compare(path: tree.Path, a: Any, b: Any) -> None:
+        if type(a) is not type(b) or not (np.array_equal(a, b) if isinstance(a, np.ndarray) else a is b or a == b):
+            raise BadInput(f"{tree.spelled(path, 'the result of a sample')} is {a!r} for one, and {b!r} for another")
+
+    names = "the result of a sample", "the result of another"
+    try:
+        tree.rebuild(y, compare, other, constant=compare, names=names, is_exact=True)
+    except BadInput as error:
+        raise BadBatch(f"vmap: {name} returns another structure for each sample: {error}") from None
 
 
 def _shapes(values: Sequence[Any]) -> str:

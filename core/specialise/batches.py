@@ -14,14 +14,19 @@ import numpy as np
 from ..errors import BadInput
 from ..faults import kind_of
 from ..ir import typed
+from ..ir.derived import Derived
 from ..ir.dynamic import Function, Value
+from ..ir.traced_text import Text
 from ..ir.typed import INT64, ArrayType
 from ..passes.batch import batch, without_rules
 from ..passes.batch.duals import is_of_few_numbers, joined, with_partials
 from ..passes.inline import inline
+from ..values.layout import held_by
 from .functions import Captured
 from .iterators import Iterator
-from .traced import Array, Scalar, Storage
+from .rows import Rows
+from .scopes import Choice, Conflict, Late
+from .traced import Array, Scalar, Storage, Traced
 
 
 def trace_lanes(
@@ -47,6 +52,11 @@ def trace_lanes(
             del trace.axes[axis]
             trace.level_of_batch = around
         leaves, alike, y = trace.iterate(found)
+        if _differs(y, set()):
+            raise BadInput(
+                f"vmap: {name} returns values of different kinds, or texts of numbers, depending on the sample; return numbers and arrays "
+                "in one structure"
+            )
         counts[:] = [len(leaves), len(alike)]
         return [trace.value(x) for x in (*leaves, *alike)], y
 
@@ -75,6 +85,15 @@ def trace_lanes(
     found = dict(zip(made.results, values))
     results = [trace.wrap(found[v]) for v in made.asked]
     return trace.new(results[: counts[0]]), trace.new(results[counts[0] :]), made.outcome
+
+
+def _differs(y: Any, seen: set[int]) -> bool:
+    """Whether the structure of a result, without its numbers and arrays, depends on values that are not known while compiling."""
+    if isinstance(y, (Traced, Conflict, Late)) or type(y) in (Choice, Derived, Rows, Text):
+        return True
+    held = None if id(y) in seen else held_by(y)
+    seen.add(id(y))
+    return held is not None and any(_differs(e, seen) for e in held[1])
 
 
 def _sample(parameter: Value) -> Any:

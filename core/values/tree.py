@@ -26,6 +26,7 @@ become part of the program.
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -468,6 +469,8 @@ class _Compiled(_Walk):
         return None if is_engines_own(type(x)) else kind_of(type(x))
 
     def entries(self, kind: Kind, x: Any) -> list[tuple[Any, Any]]:
+        if isinstance(x, (list, tuple, deque)):  # of a list that grows in a loop, the program knows no items
+            self.trace.concrete(self.trace.call(len, x), f"the structure of a {type(x).__name__}")
         found = kind.entries(x)
         if isinstance(kind, Objects):
             return [(name, self.trace.attribute(x, name)) for name, _ in found]

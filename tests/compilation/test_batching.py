@@ -168,6 +168,45 @@ def test_derivatives_of_batches(f, target):
     same(made(batch), each(mo.grad(total(f)), batch))
 
 
+SYSTEMS = [
+    ((2, 2), (2,)),
+    ((2, 2), (2, 1)),
+    ((3, 2, 2), (2,)),
+    ((3, 2, 2), (2, 2)),
+    ((2, 2), (3, 2, 2)),
+    ((3, 2, 2), (1, 2, 1)),
+]
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+@pytest.mark.parametrize("of_matrix, of_right", SYSTEMS)
+def test_stacks_of_systems(of_matrix, of_right, target):
+    """There are as many samples as systems in a stack: axes that are taken for each other have the same length."""
+    a, right = RNG.normal(size=(3, *of_matrix)) + 3.0 * np.eye(2), RNG.normal(size=(3, *of_right))
+    each_one = [(0, 0), (0, None), (None, 0)]
+    made = mo.jit(
+        lambda a, right: [mo.vmap(np.linalg.solve, in_axes=axes)(*pick(a, right, axes)) for axes in each_one],
+        target=target,
+    )
+
+    def pick(a, right, axes):
+        return a if axes[0] == 0 else a[1], right if axes[1] == 0 else right[1]
+
+    expected = [
+        each(np.linalg.solve, *(x if ax == 0 else [x] * 3 for x, ax in zip(pick(a, right, axes), axes)))
+        for axes in each_one
+    ]
+    for found, alone in zip(made(a, right), expected):
+        np.testing.assert_allclose(found, alone, rtol=1e-11)
+
+    def loss(a, right):
+        return np.sum(np.sin(np.linalg.solve(a, right)))
+
+    slopes = mo.jit(mo.grad(lambda *args: np.sum(mo.vmap(loss)(*args)), (0, 1)), target=target)(a, right)
+    for found, alone in zip(slopes, zip(*[mo.grad(loss, (0, 1))(*one) for one in zip(a, right)])):
+        np.testing.assert_allclose(found, np.stack(alone), rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("target", ["native", "xla"])
 def test_forward_and_second_derivatives(target):
     def of_one(x):
@@ -515,6 +554,29 @@ def test_other_errors():
         mo.psum(1.0, "i")
     with pytest.raises(mo.BadInput, match="cannot be compiled"):
         in_turn(softmax, axis_name="i")(NUMBERS)
+
+
+DIFFERING = {
+    "containers": lambda a: {"k": a} if a > 0 else [a],
+    "keys": lambda a: {"k": a} if a > 0 else {"l": a},
+    "lengths": lambda a: [a] if a > 0 else [a, a],
+    "none": lambda a: a if a > 0 else None,
+    "texts": lambda a: (a, "positive" if a > 0 else "negative"),
+    "numbers in texts": lambda a: (a, f"{a:.2f}"),
+}
+
+
+@pytest.mark.parametrize("kind", DIFFERING)
+def test_results_of_different_structures(kind):
+    f, x = DIFFERING[kind], np.array([1.0, -1.0, 2.0])
+    for call in (mo.vmap(f), in_turn(f), mo.grad(lambda x: np.sum(mo.vmap(lambda a: f(a))(x)[0]))):
+        with pytest.raises(mo.BadInput, match="vmap: .*returns another structure for each sample"):
+            call(x)
+    for target in ("native", "xla"):
+        with pytest.raises(
+            mo.BadInput, match="returns values of different kinds, or texts of numbers|must be known while compiling"
+        ):
+            compiled(target)(f)(x)
 
 
 def test_a_batched_function_is_a_function():

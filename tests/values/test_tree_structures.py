@@ -321,3 +321,39 @@ def test_comparison_in_differentiated_and_compiled_code():
     for program in (mo.grad(checked), mo.jit(checked)):
         with pytest.raises(mo.BadInput, match=r"like\['w'\]\[0\] is an array of shape \(2,\)"):
             program({"w": [np.ones(3)], "b": 2.0})
+
+
+def _one_or_two(a):
+    return [a] if a > 0 else [a, a]
+
+
+def _grown(a):
+    found = []
+    while a < 10.0:
+        found.append(a)
+        a = a * 2.0
+    return found
+
+
+WALKS = {
+    "map_leaves": lambda x: mo.tree.map_leaves(lambda v: 2.0 * v, x),
+    "leaves": mo.tree.leaves,
+    "flatten": lambda x: mo.tree.flatten(x)[0],
+    "with a partner": lambda x: mo.tree.map_leaves(lambda v, w: v * w, x, x),
+    "in an object": lambda x: mo.tree.leaves({"a": (x, 1.0)}),
+}
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+@pytest.mark.parametrize("make", [_one_or_two, _grown])
+@pytest.mark.parametrize("walk", WALKS)
+def test_lists_whose_length_the_program_decides_are_walked_whole_or_refused(walk, make, target):
+    compiled = mo.jit(lambda a: WALKS[walk](make(a)), target=target)
+    for a in (-1.0, 3.0) if make is _one_or_two else (1.0, 3.0):
+        expected = WALKS[walk](make(a))
+        try:
+            found = compiled(a)
+        except mo.BadInput as error:
+            assert "must be known while compiling" in str(error) or "fixed upper bound" in str(error)
+            continue
+        np.testing.assert_array_equal(found, expected)

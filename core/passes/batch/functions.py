@@ -8,7 +8,7 @@ import numpy as np
 import scipy.fft
 
 from ...ir.dynamic import Operation, Value
-from ...ir.typed import ArrayType
+from ...ir.typed import ArrayType, with_rule
 from . import structural
 
 Written = structural.Written
@@ -19,7 +19,7 @@ OF_LAST_AXES = {
 }
 """Functions of matrices in the last two axes."""
 
-_ALONG = {f"{kind}{name}" for kind in ("", "i", "r", "ir", "h", "ih") for name in ("fft",)}
+_ALONG = {"fft", "ifft", "rfft", "irfft", "hfft", "ihfft"}
 _OVER = {f"{kind}fft{n}": n for kind in ("", "i", "r", "ir") for n in ("2", "n")}
 _SHIFTS = {"fftshift", "ifftshift"}
 TRANSFORMS = {getattr(module, name): name for module in (np.fft, scipy.fft) for name in (*_ALONG, *_OVER, *_SHIFTS)}
@@ -42,6 +42,8 @@ def batched(op: Operation) -> Written | None:
 
 def is_total(op: Operation) -> bool:
     """Whether a call has a result for any operands: it may be computed for samples that do not use it."""
+    if op.callee is with_rule:  # it may call anything
+        return False
     return op.callee in structural.BATCHED or structural.by_element is batched(op)
 
 
@@ -52,23 +54,26 @@ def _of_last_axes(sweep: Any, op: Operation) -> list[Value]:
 
 
 def _solution(sweep: Any, op: Operation) -> Value:
-    """A right-hand side for each sample is a column of one, if the matrix is the same for all."""
+    """One system for each sample; right-hand sides of one matrix are columns.
+
+    Stacks of systems broadcast against each other, so the axis of the samples has to be the first of both operands that have it.
+    """
     b, (a, right) = sweep.builder, op.positional
     kind = sweep.type(op.results[0].type)
-    x = sweep.valid(right)
-    if a in sweep.varying:
-        a_all = sweep.valid(a)
-        x = x if right in sweep.varying else sweep.whole(right)
-        if right.type.ndim > 1:
-            return b.call(np.linalg.solve, [a_all, x], [kind])[0]
-        columns = b.reshape(x, (*x.type.shape, 1))
-        found = b.call(np.linalg.solve, [a_all, columns], [ArrayType(kind.dtype, (*kind.shape, 1))])[0]
-        return b.reshape(found, kind.shape)
-    matrix = sweep.get(a)
-    if right.type.ndim == 1 and a.type.ndim == 2:
-        turned = ArrayType(kind.dtype, kind.shape[::-1])
-        return b.transpose(b.call(np.linalg.solve, [matrix, b.transpose(x, (1, 0))], [turned])[0], (1, 0))
-    return b.call(np.linalg.solve, [sweep.whole(a), x], [kind])[0]
+    is_vector = right.type.ndim == 1
+    matrix, x = sweep.valid(a), sweep.valid(right)
+    if is_vector and a.type.ndim == 2 and a not in sweep.varying:
+        columns = ArrayType(kind.dtype, kind.shape[::-1])
+        return b.transpose(b.call(np.linalg.solve, [matrix, b.transpose(x, (1, 0))], [columns])[0], (1, 0))
+    if is_vector:
+        x = b.reshape(x, (*x.type.shape, 1))
+    ndims = a.type.ndim, right.type.ndim + is_vector
+    matrix, x = (
+        sweep.with_axes(y, max(ndims) - n) if v in sweep.varying else y
+        for v, y, n in zip((a, right), (matrix, x), ndims)
+    )
+    found = ArrayType(kind.dtype, (*kind.shape, 1) if is_vector else kind.shape)
+    return b.reshape(b.call(np.linalg.solve, [matrix, x], [found])[0], kind.shape)
 
 
 def _transform(sweep: Any, op: Operation) -> list[Value]:
