@@ -23,7 +23,7 @@ from .faults import prune
 from .ir.dynamic import Function as IR, verify
 from .rules.connected import connected
 from .rules.registry import HANDLERS
-from .source.definitions import describe, name_of
+from .source.definitions import LikeAFunction, describe, name_of
 from .source.requirements import check_function, kind_of, no_pair, no_scalar, out_of_range
 from .source.statements import lower
 from .values.attributes import public_names
@@ -48,7 +48,7 @@ __all__ = [
 Function = Callable[..., Any]
 
 
-class Transformed:
+class Transformed(LikeAFunction):
     """A derivative of ``f`` as a callable; inside recorded code it runs on a tape nested in that code's tape.
 
     ``trace(trace, args, kwargs)`` traces it into a compiled program; ``made`` is the function of this module that made
@@ -69,13 +69,6 @@ class Transformed:
     def __dir__(self) -> list[str]:
         return public_names(self)
 
-    def __copy__(self) -> Transformed:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Transformed:
-        """Return itself: functions are not copied."""
-        return self
-
     def __reduce__(self) -> Any:
         """Pickle it by name if it has one, else as a call that makes it from ``f``, which then needs a name."""
         transform, *args = self.made
@@ -93,9 +86,6 @@ class Transformed:
 
     def __morula_trace__(self, trace: Any, *args: Any, **kwargs: Any) -> Any:
         return self.trace(trace, args, kwargs)
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else MethodType(self, instance)
 
 
 def pullback(f: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:

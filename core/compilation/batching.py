@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import FunctionType, MethodType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..eager.recorded.tape import Tape
 from ..errors import BadInput, MorulaError
 from ..faults import prune
 from ..rules.registry import BATCH_RULES, key_of
-from ..source.definitions import describe, name_of
+from ..source.definitions import LikeAFunction, describe, name_of
 from ..source.requirements import check_function
 from ..values.attributes import public_names
 from ..values.layout import scan
@@ -100,7 +100,7 @@ def _check_axes(name: str, axes: Any) -> None:
         raise BadInput(f"vmap: {name} must be an int, None, or lists, tuples and dicts of these, not {axes!r}")
 
 
-class Batched:
+class Batched(LikeAFunction):
     """A function of a batch; ``vmap`` makes it."""
 
     def __init__(self, f: Function, in_axes: Axes, out_axes: Axes, axis_name: str | None) -> None:
@@ -123,10 +123,6 @@ class Batched:
         return self.kept
 
     @property
-    def compiled(self) -> Jitted:
-        return self.programs.compiled
-
-    @property
     def program(self) -> _Program:
         return self.kept.program
 
@@ -134,25 +130,17 @@ class Batched:
         f, in_axes, *_ = self.made
         return f"vmap({getattr(f, '__qualname__', None) or repr(f)}{'' if in_axes == 0 else f', in_axes={in_axes!r}'})"
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else MethodType(self, instance)
-
     def __dir__(self) -> list[str]:
         return public_names(self, "explain")
-
-    def __copy__(self) -> Batched:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Batched:
-        """Return itself: functions are not copied."""
-        return self
 
     def __reduce__(self) -> Any:
         return name_of(self, self.made[0]) or (vmap, self.made)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            return self.run(args, kwargs, lambda: self.compiled(*args, **kwargs), lambda: self.program(*args, **kwargs))
+            return self.run(
+                args, kwargs, lambda compiled: compiled(*args, **kwargs), lambda: self.program(*args, **kwargs)
+            )
         except Exception as error:
             prune(error)
             raise
@@ -161,30 +149,24 @@ class Batched:
         return self.run(
             args,
             kwargs,
-            lambda: record_call(tape, self.compiled, args, kwargs),
+            lambda compiled: record_call(tape, compiled, args, kwargs),
             lambda: call(tape, self.program, *args, **kwargs),
         )
 
     def __morula_trace__(self, trace: Any, *args: Any, **kwargs: Any) -> Any:
         return trace.call(self.program, *args, **kwargs)
 
-    def run(self, args: Any, kwargs: Any, compiled: Callable[[], Any], in_turn: Callable[[], Any]) -> Any:
+    def run(self, args: Any, kwargs: Any, compiled: Callable[[Jitted], Any], in_turn: Callable[[], Any]) -> Any:
         """Run the compiled function, or, where it cannot be compiled, the function for one sample after the other."""
-        key, refused = self.key(args, kwargs), self.programs.refused
-        if key not in refused:
+        programs = self.programs
+        if not programs.refused or _types(args, kwargs) not in programs.refused:
             try:
-                return compiled()
+                return compiled(programs.compiled)
             except MorulaError as error:
                 if isinstance(error, BadBatch):
                     raise
-                refused.add(key)
+                programs.refused.add(_types(args, kwargs))
         return in_turn()
-
-    def key(self, args: Any, kwargs: Any) -> Any:
-        try:
-            return scan((args, kwargs))[1]
-        except MorulaError:
-            return None
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Print and return how the samples of these arguments are computed.
@@ -203,7 +185,7 @@ class Batched:
         <lambda> for the target native: ...
         """
         try:
-            return self.compiled.explain(*args, **kwargs)
+            return self.programs.compiled.explain(*args, **kwargs)
         except BadBatch as error:
             prune(error)
             raise
@@ -220,6 +202,14 @@ class _Programs:
         self.program = _Program(made)
         self.compiled = Jitted(self.program, "auto", set(), set(), Checks())
         self.refused: set[Any] = set()
+
+
+def _types(args: Any, kwargs: Any) -> Any:
+    """Return the key of the types of arguments; None where they are no arguments of compiled code."""
+    try:
+        return scan((args, kwargs))[1]
+    except MorulaError:
+        return None
 
 
 MOST_PROGRAMS = 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,11 @@ def _alone(function: str, axis_name: Any) -> str:
     return f"{without_axis(function, axis_name)}, or the function under vmap cannot be compiled: vmap(f).explain(*args) says why"
 
 
+def _each(x: Any, f: Callable[[Any], Any]) -> Any:
+    """Return a structure with ``f`` of each number and array in their places."""
+    return tree.rebuild(x, lambda path, leaf: f(leaf), is_leaf=is_number)
+
+
 always_traces(_lane_sum)(trace_sum)
 always_traces(_lanes_joined)(trace_joined)
 always_traces(axis_index)(trace_index)
@@ -60,7 +66,7 @@ def psum(x: Any, axis_name: str) -> Any:
     >>> vmap(lambda x: x / psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
     array([0.25, 0.75])
     """
-    return tree.rebuild(x, lambda path, leaf: _lane_sum(leaf, axis_name), is_leaf=is_number)
+    return _each(x, lambda leaf: _lane_sum(leaf, axis_name))
 
 
 def pmean(x: Any, axis_name: str) -> Any:
@@ -78,7 +84,7 @@ def pmean(x: Any, axis_name: str) -> Any:
     array([-1.,  1.])
     """
     count = _lane_sum(1.0, axis_name)
-    return tree.rebuild(x, lambda path, leaf: _lane_sum(leaf, axis_name) / count, is_leaf=is_number)
+    return _each(x, lambda leaf: _lane_sum(leaf, axis_name) / count)
 
 
 def pmax(x: Any, axis_name: str) -> Any:
@@ -95,7 +101,7 @@ def pmax(x: Any, axis_name: str) -> Any:
     >>> vmap(lambda x: x / pmax(x, "i"), axis_name="i")(np.array([1.0, 4.0]))
     array([0.25, 1.  ])
     """
-    return tree.rebuild(x, lambda path, leaf: np.max(_lanes_joined(leaf, axis_name), axis=0), is_leaf=is_number)
+    return _each(x, lambda leaf: np.max(_lanes_joined(leaf, axis_name), axis=0))
 
 
 def pmin(x: Any, axis_name: str) -> Any:
@@ -112,7 +118,7 @@ def pmin(x: Any, axis_name: str) -> Any:
     >>> vmap(lambda x: x - pmin(x, "i"), axis_name="i")(np.array([1.0, 4.0]))
     array([0., 3.])
     """
-    return tree.rebuild(x, lambda path, leaf: np.min(_lanes_joined(leaf, axis_name), axis=0), is_leaf=is_number)
+    return _each(x, lambda leaf: np.min(_lanes_joined(leaf, axis_name), axis=0))
 
 
 def all_gather(x: Any, axis_name: str) -> Any:
@@ -130,4 +136,4 @@ def all_gather(x: Any, axis_name: str) -> Any:
     array([[1., 2.],
            [1., 2.]])
     """
-    return tree.rebuild(x, lambda path, leaf: _lanes_joined(leaf, axis_name), is_leaf=is_number)
+    return _each(x, lambda leaf: _lanes_joined(leaf, axis_name))

@@ -15,7 +15,7 @@ from ..eager.recorded.tape import OBSERVED, NotANumber, Tape
 from ..errors import BadInput, CapacityExceeded
 from ..exclusion import need, one_at_a_time, with_locks
 from ..faults import prune
-from ..source.definitions import describe, name_of
+from ..source.definitions import LikeAFunction, describe, name_of
 from ..specialise.objects import LIBRARIES
 from ..specialise.traced import Trace
 from ..values.attributes import public_names
@@ -48,7 +48,7 @@ class _Form:
         return found if not self.written else (*found, *(leaves[i].flags.writeable for i in self.written))
 
 
-class Jitted:
+class Jitted(LikeAFunction):
     """A function that is compiled when it is called; ``jit`` makes it."""
 
     limits: ClassVar[dict[str, Any]] = {}
@@ -78,21 +78,11 @@ class Jitted:
             prune(error)
             raise
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else MethodType(self, instance)
-
     def __dir__(self) -> list[str]:
         return public_names(self, "explain", "lower")
 
     def __repr__(self) -> str:
         return f"<jit of {describe(self.__wrapped__)}>"  # type: ignore[attr-defined]
-
-    def __copy__(self) -> Jitted:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Jitted:
-        """Return itself, as functions do; copies of an object that holds it share its programs."""
-        return self
 
     def __reduce__(self) -> Any:
         """Pickle by name, like a function; programs are compiled again."""

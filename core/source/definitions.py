@@ -13,8 +13,8 @@ import time
 import weakref
 from dis import get_instructions
 from functools import lru_cache
-from types import CodeType, FrameType, FunctionType
-from typing import Any
+from types import CodeType, FrameType, FunctionType, MethodType
+from typing import Any, Self
 
 from ..errors import ENGINE, BadInput, NoDerivative
 from ..exclusion import one_at_a_time
@@ -118,6 +118,19 @@ def describe(function: object) -> str:
     if name.startswith("<"):  # no name: all functions of cffi are called <cdata>
         name = repr(function)
     return f"{module}.{name}" if module and not name.startswith(module) else str(name)
+
+
+class LikeAFunction:
+    """An object that is bound and copied as functions are: as a method of an instance, and not at all."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)  # type: ignore[arg-type]
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
 
 
 def name_of(x: object, f: object) -> str | None:
