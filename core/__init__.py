@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from .compilation.batching import batch_rule, vmap
     from .compilation.collectives import all_gather, axis_index, pmax, pmean, pmin, psum
     from .compilation.just_in_time import jit
+    from .compilation.sparse.functions import sparse_hessian, sparse_jacobian
     from .debug.audits import audit
     from .debug.non_finite import debug_nans
     from .values import tree
@@ -157,6 +158,8 @@ __all__ = [
     "pullback",
     "random",
     "show",
+    "sparse_hessian",
+    "sparse_jacobian",
     "stop_gradient",
     "tangent",
     "taylor",
@@ -182,6 +185,8 @@ _LATER = {
     "pmin": "compilation.collectives",
     "psum": "compilation.collectives",
     "random": "random",
+    "sparse_hessian": "compilation.sparse.functions",
+    "sparse_jacobian": "compilation.sparse.functions",
     "tree": "values.tree",
     "vmap": "compilation.batching",
 }

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .core.compilation.batching import batch_rule, vmap
     from .core.compilation.collectives import all_gather, axis_index, pmax, pmean, pmin, psum
     from .core.compilation.just_in_time import jit
+    from .core.compilation.sparse.functions import sparse_hessian, sparse_jacobian
     from .core.debug.audits import audit
     from .core.debug.non_finite import debug_nans
     from .core.errors import BadInput, MorulaError, NoDerivative, NonFinite
@@ -101,6 +102,8 @@ __all__ = [
     "pullback",
     "random",
     "show",
+    "sparse_hessian",
+    "sparse_jacobian",
     "stop_gradient",
     "symbolic",
     "tangent",

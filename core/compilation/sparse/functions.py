@@ -1,0 +1,315 @@
+"""``sparse_jacobian`` and ``sparse_hessian``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ...api import Transformed, is_integer, positions
+from ...eager.recorded.tape import Tape
+from ...errors import BadInput, MorulaError
+from ...faults import kind_of, prune
+from ...passes.dependence import Dependence, NotSparse, dependence
+from ...source.definitions import describe
+from ...source.requirements import check_function
+from ...values.attributes import public_names
+from ...values.numbers import call_on
+from .. import targets
+from ..compiled import Checks, Compilation
+from ..jitted import Jitted
+from . import programs
+from .plans import Plan, in_order, plan_of, plan_of_symmetric, seeds_of
+
+Function = Callable[..., Any]
+MODES = ("auto", "forward", "reverse")
+FULL, SMALL = 0.5, 16
+"""A matrix with more than this part of its entries is not sparse, unless it has no more rows or columns than ``SMALL``."""
+MOST_KEPT = 16
+"""The most patterns that are kept for arguments of one signature."""
+
+
+def sparse_jacobian(f: Function, argnums: int = 0, mode: str = "auto", target: str = "auto") -> Function:
+    """Return a function that computes the Jacobian of ``f`` with respect to one argument as a sparse matrix.
+
+    The entries that may be different from zero are found from the program of ``f``, for all numbers that the argument may hold. A
+    colouring groups columns (or rows) that have no such entry in common; each group costs one run of forward (or reverse) mode, and
+    all run in one compiled program. Pattern and colouring are kept, and used again for arguments of the same types.
+
+    Args:
+        f: returns an array of real floats, of any shape, or a number. It must be compilable, as for ``jit``.
+        argnums: the position of the argument, an array of real floats of any shape. All other arguments are constants.
+        mode: "forward" computes groups of columns, "reverse" groups of rows, "auto" what costs least, which may be both: the full rows of an
+            arrow-shaped matrix by reverse mode, all others by forward mode.
+        target: "native", "xla" or "auto", as for ``jit``.
+
+    Returns:
+        A function of the arguments of ``f`` that returns a ``scipy.sparse.csr_array`` of shape (size of the result, size of the argument),
+        whose stored entries are those that may be different from zero. Its ``pattern(*args)`` returns these as a matrix of bools, and
+        ``explain(*args)`` prints how they are computed.
+
+    Raises:
+        BadInput: options of the wrong kind; when called: the argument is no array of real floats, the result is not one either, ``f``
+            cannot be compiled, or the Jacobian is not sparse.
+
+    Sources: A. R. Curtis, M. J. D. Powell and J. K. Reid, "On the estimation of sparse Jacobian matrices", J. Inst. Maths Applics 13 (1974);
+    A. Griewank and A. Walther, "Evaluating Derivatives", 2nd edition, SIAM 2008, chapters 7 and 8.
+
+    >>> J = sparse_jacobian(lambda x: x[1:] - x[:-1] ** 2)(np.array([1.0, 2.0, 3.0]))
+    >>> J.toarray().tolist()
+    [[-2.0, 1.0, 0.0], [0.0, -4.0, 1.0]]
+    """
+    return _made(sparse_jacobian, f, argnums, mode, target)
+
+
+def sparse_hessian(f: Function, argnums: int = 0, target: str = "auto") -> Function:
+    """Return a function that computes the Hessian of the real scalar ``f`` with respect to one argument as a sparse matrix.
+
+    The pattern holds the pairs of elements that the program of ``f`` combines in a function that is not linear. A star colouring, which uses
+    the symmetry, groups columns; each group costs one product of the Hessian with a vector, by forward over reverse mode. Pattern and
+    colouring are kept, and used again for arguments of the same types.
+
+    Args:
+        f: returns a real number. It must be compilable, as for ``jit``.
+        argnums: the position of the argument, an array of real floats of any shape. All other arguments are constants.
+        target: "native", "xla" or "auto", as for ``jit``.
+
+    Returns:
+        A function of the arguments of ``f`` that returns a ``scipy.sparse.csr_array`` with a row and a column for each element of the argument. Its
+        methods ``pattern`` and ``explain`` are those of ``sparse_jacobian``.
+
+    Raises:
+        BadInput: options of the wrong kind; when called: the argument is no array of real floats, the result is no real number, ``f``
+            cannot be compiled, or the Hessian is not sparse.
+
+    Sources: A. Walther, "Computing sparse Hessians with automatic differentiation", ACM TOMS 34 (2008); A. H. Gebremedhin, F. Manne and
+    A. Pothen, "What color is your Jacobian? Graph coloring for computing derivatives", SIAM Review 47 (2005).
+
+    >>> H = sparse_hessian(lambda x: np.sum(x[1:] * x[:-1]))(np.array([1.0, 2.0, 3.0]))
+    >>> H.toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    return _made(sparse_hessian, f, argnums, "auto", target)
+
+
+def _made(transform: Function, f: Function, argnums: int, mode: str, target: str) -> Function:
+    check_function(f)
+    name = transform.__name__
+    if not is_integer(argnums):
+        raise BadInput(
+            f"argnums of {name} must be an integer, not {argnums!r}; to evaluate it at x, write {name}(f)(x)"
+        )
+    if mode not in MODES:
+        raise BadInput(f"mode of {name} must be 'auto', 'forward' or 'reverse', not {mode!r}")
+    targets.check(target)
+    return SparseDerivative(transform, f, argnums, mode, target)
+
+
+@dataclass
+class _Found:
+    """The plan for one program and the values that its pattern depends on, with the seconds that finding it took."""
+
+    values: list[tuple[int, str, np.ndarray]]
+    plan: Plan
+    seconds: dict[str, float]
+    seeds: list[np.ndarray]
+    """The directions of groups of columns, in the shape of the argument, and of groups of rows, in that of the result."""
+
+
+class SparseDerivative(Transformed):
+    """A sparse Jacobian or Hessian as a function of the arguments of ``f``."""
+
+    def __init__(self, transform: Function, f: Function, argnums: int, mode: str, target: str) -> None:
+        self.is_hessian = transform is sparse_hessian
+        options = (argnums, target) if self.is_hessian else (argnums, mode, target)
+        super().__init__(f, self._run, self._trace, transform, f, *options)
+        self.name, self.f, self.argnums, self.mode, self.target = transform.__name__, f, argnums, mode, target
+        self.programs: dict[tuple[Function, int], Jitted] = {}
+        self.found: dict[int, tuple[Compilation, list[_Found]]] = {}
+        """For each program of the tangent, by its identity, what was found of it."""
+
+    def __dir__(self) -> list[str]:
+        return public_names(self, "explain", "pattern")
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """Print and return how the matrix is computed for these arguments.
+
+        Args:
+            *args, **kwargs: the arguments of a call.
+
+        Returns:
+            The text that is printed: the number of entries and the share that is stored, the groups and the mode, the target, and the seconds
+            that pattern, colouring and compilation took.
+
+        Raises:
+            BadInput: as for a call.
+
+        >>> text = sparse_jacobian(lambda x: x[1:] - x[:-1]).explain(np.ones(100))
+        sparse_jacobian of <lambda>: 99 x 100, 198 entries (2.00 % full)
+        2 groups of columns by forward mode
+        ...
+        """
+        try:
+            x, position, rest = self._arguments(args)
+            found = self._plan(x, position, rest, kwargs)
+            m, n = found.plan.pattern.shape
+            nnz = found.plan.pattern.nnz
+            seconds = dict(found.seconds)
+            made = [
+                program.compilation(*program.given((x, seeds, rest, kwargs), {}))[0].compile()
+                for program, seeds in self._calls(found, position)
+            ]
+            seconds["compile"] = sum(sum(e.seconds.values()) for e in made)
+            name = getattr(self.f, "__name__", None) or describe(self.f)
+            lines = [
+                f"{self.name} of {name}: {m} x {n}, {nnz:,} entries ({100 * nnz / max(m * n, 1):.2f} % full)",
+                found.plan.how,
+                *dict.fromkeys(f"for the target {e.target}: {e.reason}" for e in made),
+                "seconds: " + ", ".join(f"{what} {t:.3f}" for what, t in seconds.items()),
+            ]
+        except Exception as error:
+            prune(error)
+            raise
+        text = "\n".join(lines)
+        print(text)
+        return text
+
+    def pattern(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the entries that may be different from zero for arguments of these types.
+
+        Args:
+            *args, **kwargs: the arguments of a call.
+
+        Returns:
+            A ``scipy.sparse.csr_array`` of bools, in the shape of the matrix.
+
+        Raises:
+            BadInput: as for a call.
+
+        >>> sparse_hessian(lambda x: x[0] * x[1] + x[2]).pattern(np.ones(3)).toarray().astype(int).tolist()
+        [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+        """
+        try:
+            return self._plan(*self._arguments(args), kwargs).plan.pattern.copy()
+        except Exception as error:
+            prune(error)
+            raise
+
+    # Calls
+
+    def _trace(self, trace: Any, args: Any, kwargs: Any) -> Any:
+        raise BadInput(
+            f"{self.name} cannot be called in compiled code, which has no sparse matrices; call it outside of the compiled function"
+        )
+
+    def _run(self, tape: Tape | None, *args: Any, **kwargs: Any) -> Any:
+        x, position, rest = self._arguments(args)
+        found = self._plan(x, position, rest, kwargs)
+        calls = self._calls(found, position)
+        pattern = found.plan.pattern
+        if not calls:
+            return csr_array(pattern.shape, dtype=x.dtype)
+        return call_on(tape, _evaluated, calls, found.plan.places, pattern, x, rest, kwargs)
+
+    def _arguments(self, args: tuple[Any, ...]) -> tuple[Any, int, tuple[Any, ...]]:
+        (position,) = positions(self.f, (self.argnums,), args)
+        x = args[position]
+        if type(x) is not np.ndarray or x.dtype.kind != "f":
+            kind = f"an array of {x.dtype}" if isinstance(x, np.ndarray) else f"a {kind_of(x)}"
+            raise BadInput(f"{self.name} needs an array of real floats in argument {position}, not {kind}; pass one, as np.asarray(x, float)")
+        return x, position, (*args[:position], None, *args[position + 1 :])
+
+    def _program(self, make: Function, position: int) -> Jitted:
+        key = make, position
+        if key not in self.programs:
+            self.programs[key] = Jitted(make(self.f, position), self.target, set(), set(), Checks())
+        return self.programs[key]
+
+    def _calls(self, found: _Found, position: int) -> list[tuple[Jitted, np.ndarray]]:
+        """Return the programs to run, each with its directions."""
+        by_columns = programs.products_of if self.is_hessian else programs.columns_of
+        makes = [(found.plan.columns, by_columns), (found.plan.rows, programs.rows_of)]
+        used = [make for colours, make in makes if colours is not None]
+        return [(self._program(make, position), seeds) for make, seeds in zip(used, found.seeds)]
+
+    # Plans
+
+    def _plan(self, x: Any, position: int, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> _Found:
+        """Return the plan for these arguments, found now unless one for their types is kept."""
+        program = self._program(programs.tangent_of, position)
+        given = program.given((x, _like(x), rest, kwargs), {})
+        try:
+            made, leaves = program.compilation(*given)
+        except MorulaError as error:
+            raise BadInput(
+                f"{self.name} of {describe(self.f)}: the function cannot be compiled, which is needed to find the entries; use "
+                f"{'hessian' if self.is_hessian else 'jacobian'}, or change it: {error}"
+            ) from error
+        for key in [key for key, (other, _) in self.found.items() if other is not made and not other.is_current()]:
+            del self.found[key]
+        kept = self.found.setdefault(id(made), (made, []))[1]
+        values = [leaves[i] for i in made.program.leaves] + [source.read() for source in made.program.hidden]
+        for found in kept:
+            if all(np.array_equal(_consulted(values[i], what), x) for i, what, x in found.values):
+                return found
+        found = self._found(made, values)
+        kept.append(found)
+        del kept[:-MOST_KEPT]
+        return found
+
+    def _found(self, made: Compilation, values: list[Any]) -> _Found:
+        function, places = made.function, made.program.leaves
+        self._check_result(function)
+        began = time.perf_counter()
+        tangent, argument = places.index(1), places.index(0)
+        numbers = {i: np.asarray(v) for i, v in enumerate(values) if i not in (tangent, argument)}
+        try:
+            found: Dependence = dependence(function, tangent, numbers, argument if self.is_hessian else None)
+            pattern = found.pattern
+            if self.is_hessian:
+                pattern = (pattern + pattern.T).tocsr()
+            m, n = pattern.shape
+            if pattern.nnz > FULL * m * n and min(m, n) > SMALL:
+                raise NotSparse(f"it is {pattern.nnz / (m * n):.0%} full")
+        except NotSparse as error:
+            what, name = ("Hessian", "hessian") if self.is_hessian else ("Jacobian", "jacobian")
+            raise BadInput(
+                f"{self.name} of {describe(self.f)}: the {what} is not sparse: {error}; use {name}"
+            ) from None
+        seconds = {"pattern": time.perf_counter() - began}
+        began = time.perf_counter()
+        pattern.sort_indices()
+        plan = plan_of_symmetric(pattern) if self.is_hessian else plan_of(pattern, self.mode)
+        seconds["colouring"] = time.perf_counter() - began
+        consulted = [(i, what, np.array(_consulted(values[i], what))) for i, what in sorted(found.consulted)]
+        types = function.parameters[argument].type, function.block.results[0].type
+        wanted = zip((plan.columns, plan.rows), types)
+        seeds = [seeds_of(c, kind.dtype).reshape(-1, *kind.shape) for c, kind in wanted if c is not None]
+        return _Found(consulted, plan, seconds, seeds)
+
+    def _check_result(self, function: Any) -> None:
+        results = function.block.results
+        if len(results) != 1 or results[0].type.dtype.kind != "f":
+            kind = "complex numbers" if results and results[0].type.dtype.kind == "c" else "something else"
+            raise BadInput(f"{self.name} needs a result that is an array of real floats or a real number; {describe(self.f)} returns {kind}")
+        if self.is_hessian and results[0].type.shape:
+            raise BadInput(f"{self.name} needs a real number as result; {describe(self.f)} returns an array of shape {results[0].type.shape}")
+
+
+def _like(x: np.ndarray) -> np.ndarray:
+    return np.empty_like(x)
+
+
+def _consulted(x: Any, what: str) -> Any:
+    return x if what == "values" else np.asarray(x) != 0
+
+
+def _evaluated(calls: Any, places: Any, pattern: Any, x: Any, rest: Any, kwargs: Any) -> Any:
+    """Return the matrix: the entries of the compressed columns and rows in the order of the pattern."""
+    parts = [program(x, seeds, rest, kwargs) for program, seeds in calls]
+    data = in_order(parts, places)
+    return csr_array((data, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
