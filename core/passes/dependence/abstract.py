@@ -157,14 +157,17 @@ class Shared:
         return Abstract(self.size, None, tuple(union(pair) for pair in zip(initial, self.written)))
 
 
-def shape_of(kind: ArrayType, known: Any) -> tuple[tuple[int, ...], bool]:
-    """Return a shape, with the greatest length where one is not known, and whether all are known."""
+def shape_of(kind: ArrayType, lengths: Any) -> tuple[tuple[int, ...], bool]:
+    """Return a shape, with the greatest length where one differs between lanes or is not known, and whether there is none such.
+
+    ``lengths`` returns the lengths that a value has, or None.
+    """
     shape, is_exact = [], True
     for n in kind.shape:
         if isinstance(n, Dim):
-            length = known(n.value)
-            is_exact = is_exact and length is not None
-            n = n.bound if length is None else length
+            found = lengths(n.value)
+            is_exact = is_exact and found is not None and len(found) == 1
+            n = n.bound if found is None else int(found.max(initial=0))
         shape.append(n)
     return tuple(shape), is_exact
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...ir import typed
 from ...ir.dynamic import Operation
-from ...ir.typed import part_dimensions
+from ...ir.typed import ArrayType, Dim, part_dimensions
 from .abstract import Abstract, Shared, check_rows
 from .interpreter import Interpreter, depends_by
 from .patterns import grouped, gather, stacked, empty, union
@@ -26,12 +26,13 @@ class Part:
     They are numbers in an array of the shape ``shape``, in which dimensions with an index that is not known have length 1.
     """
 
-    def __init__(self, interpreter: Interpreter, op: Operation, part: Any, is_exact: bool) -> None:
+    def __init__(self, interpreter: Interpreter, op: Operation, kind: ArrayType) -> None:
         x, *operands = op.positional
         spec = op.named["spec"].constant
-        whole, exact = interpreter.shape(x.type)
+        (whole, _), (part, _) = interpreter.shape(x.type), interpreter.shape(kind)
         index = operands[: sum(e != ":" for e in spec)]
-        self.is_exact = is_exact and exact
+        lengths = [interpreter.lengths(n.value) if isinstance(n, Dim) else np.array([n]) for n in kind.shape]
+        self.is_exact = all(n is not None for n in lengths)
         self.spec, self.whole, self.shape, self.part = spec, whole, list(whole), part
         found: dict[int, np.ndarray] = {}
         array_ndim = max((v.type.ndim for e, v in zip([e for e in spec if e != ":"], index) if e == "a"), default=0)
@@ -49,8 +50,10 @@ class Part:
                 continue
             interpreter.consult(a)
             if isinstance(entry, tuple):
-                n = part[dimensions[i]]
-                found[i] = self._along(dimensions[i], a.known + entry[1] * np.arange(n))
+                places = np.arange(part[dimensions[i]])
+                ends = lengths[dimensions[i]]
+                is_within = places < (np.array([[whole[i]]]) if ends is None else ends[:, None])
+                found[i] = self._along(dimensions[i], np.where(is_within, a.known + entry[1] * places, -1))
             else:
                 shape = interpreter.shape(v.type)[0]
                 after = len(part) - before - array_ndim if entry == "a" else 0
@@ -102,12 +105,11 @@ class Part:
 
 @depends_by(typed.getitem)
 def getitem(self: Interpreter, op: Operation) -> list[Any]:
-    shape, is_exact = self.shape(op.results[0].type)
-    part = Part(self, op, shape, is_exact)
+    part = Part(self, op, op.results[0].type)
     x, at = self.raw(op.operands[0])
     if isinstance(x, Shared):
         x, at = x.snapshot(), x.lanes
-    size = int(np.prod(shape))
+    size = part.places.shape[1]
     known = sources = None
     if x.known is not None and not part.unknown and (part.places.size == 0 or part.places.min() >= 0):
         lanes = self.lanes.within(at) if len(x.known) > 1 else np.zeros(1, np.int64)
@@ -124,8 +126,7 @@ def getitem(self: Interpreter, op: Operation) -> list[Any]:
 @depends_by(typed.setitem, typed.add_at)
 def write(self: Interpreter, op: Operation) -> list[Any]:
     v = self.get(op.positional[-1])
-    shape, is_exact = self.shape(op.positional[-1].type)
-    part = Part(self, op, shape, is_exact)
+    part = Part(self, op, op.positional[-1].type)
     x, _ = self.raw(op.operands[0])
     is_certain = op.callee is typed.setitem and part.is_exact and not part.unknown
     if isinstance(x, Shared):

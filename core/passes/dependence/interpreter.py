@@ -83,16 +83,16 @@ class Interpreter:
     def consult(self, x: Abstract, what: str = "values") -> None:
         self.consulted.update((source, what) for source in x.sources)
 
-    def length(self, value: Value) -> int | None:
-        """Return a length, unless it is not known or differs between lanes."""
+    def lengths(self, value: Value) -> np.ndarray | None:
+        """Return the lengths that a value has in the current lanes, or the one that it has in all."""
         x = self.get(value)
-        if x.known is None or len(x.known) > 1:
+        if x.known is None:
             return None
         self.consult(x)
-        return int(x.known[0, 0])
+        return x.known[:, 0] if (x.known != x.known[0]).any() else x.known[0]
 
     def shape(self, kind: ArrayType) -> tuple[tuple[int, ...], bool]:
-        return shape_of(kind, self.length)
+        return shape_of(kind, self.lengths)
 
     def size(self, value: Value) -> int:
         return int(np.prod(self.shape(value.type)[0]))
@@ -296,7 +296,7 @@ class Interpreter:
                 run.values[v] = x.known[0].reshape(shape)  # type: ignore[index]
             for n in op.results[0].type.shape:
                 if isinstance(n, Dim) and not n.value.is_constant:
-                    run.values[n.value] = np.int64(self.length(n.value))  # type: ignore[arg-type]
+                    run.values[n.value] = self.get(n.value).known[0, 0]  # type: ignore[index]
             return run.run_call(op)[0]
         ndim = op.results[0].type.ndim
         arrays = [

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.dynamic import Block, Operation, Value, operands
-from ...ir.typed import STACK
+from ...ir.dynamic import Block, Operation, Value, operands, walk
+from ...ir.typed import STACK, add_at, setitem
 from .abstract import Abstract, Lanes, Shared, joined, merged
 from .interpreter import Interpreter
 from .patterns import MOST_ENTRIES, NotSparse, equal, grouped
@@ -160,7 +160,7 @@ class Loops(Interpreter):
                     again = True
                     c.now = shifted
                     if sweeps >= SETTLED:
-                        is_exact = is_exact and c.initial.size == 1 and p.type.is_inexact
+                        is_exact = is_exact and c.initial.size == 1
                         c.kind, c.now = "shared", self.share(c.initial)
             for s, reads, version in before:
                 if s.version != version and s.reads != reads:
@@ -183,7 +183,8 @@ class Loops(Interpreter):
         by = _step(parameter, result, body)
         if by is not None and x.known is not None:
             return Carried("counter", x, by)
-        return Carried("laned" if lanes.count * x.size <= MOST_LANED else "shared", x)
+        is_shared = x.size > 1 and (lanes.count * x.size > MOST_LANED or _is_swept(parameter, body))
+        return Carried("shared" if is_shared else "laned", x)
 
     def share(self, x: Abstract) -> Shared:
         made = Shared.of(x, self.lanes)
@@ -271,6 +272,21 @@ class Loops(Interpreter):
             return list(after)
         one = self.total([self.unions(x, np.zeros(x.size, np.int64), 1) for x in changing])
         return [self.elements(one, np.zeros(b.size, np.int64)) if any(b is x for x in changing) else b for b in after]
+
+
+def _is_swept(parameter: Value, body: Block) -> bool:
+    """Whether the body writes to arrays like this one at places that depend on the loop's index."""
+    varying = {body.parameters[0]}
+    for op in walk(body):
+        if varying.isdisjoint(op.operands):
+            continue
+        if op.callee in (setitem, add_at) and op.operands[0].type.shape == parameter.type.shape:
+            if not varying.isdisjoint(op.positional[1:-1]):
+                return True
+        varying.update(r for r in op.results if r.type is not STACK and r.type.dtype.kind in "ib")
+        if op.kind == "range" and not varying.isdisjoint(op.operands[:3]):
+            varying.add(op.blocks[0].parameters[0])
+    return False
 
 
 def _step(parameter: Value, result: Value, body: Block) -> int | None:
