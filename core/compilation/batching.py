@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from ..api import Transformed
 from ..eager.recorded.call import call
 from ..eager.recorded.tape import Tape
 from ..errors import BadInput, MorulaError
@@ -22,6 +20,7 @@ from ..values.layout import scan
 from .compiled import Checks
 from .compiled_operations import record_call
 from .jitted import Jitted
+from .recent import Recent
 from .samples import Axes, BadBatch, Function, batched
 
 
@@ -111,16 +110,7 @@ class Batched(LikeAFunction):
     @property
     def programs(self) -> _Programs:
         """The programs of this function, or of another one with the same code that closes over the same objects."""
-        identity = _identity(self.made[0])  # of now: closures may be given other contents
-        key = (identity, *map(repr, self.made[1:]))
-        found = _PROGRAMS.get(key)
-        if found is not self.kept and found is not None and _identity(found.program.made[0]) == identity:
-            return found
-        _PROGRAMS.pop(key, None)
-        _PROGRAMS[key] = self.kept  # the last one was used last
-        while len(_PROGRAMS) > MOST_PROGRAMS:
-            del _PROGRAMS[next(iter(_PROGRAMS))]
-        return self.kept
+        return _RECENT.find(self.made[0], self.made[1:], self.kept)
 
     @property
     def program(self) -> _Program:
@@ -212,40 +202,7 @@ def _types(args: Any, kwargs: Any) -> Any:
         return None
 
 
-MOST_PROGRAMS = 64
-_PROGRAMS: dict[Any, _Programs] = {}
-"""The programs of the functions that ``vmap`` was called with last: ``vmap(f)`` may be written where it is called."""
-
-
-def _identity(f: Any) -> Any:
-    """Return what tells a function apart: its code and what it closes over, its transformation and the function in it."""
-    if isinstance(f, Transformed):
-        transform, inner, *options = f.made
-        return transform, _identity(inner), repr(options)
-    if type(f) is not FunctionType:
-        return _Same(f)
-    held = [f.__globals__, f.__defaults__, f.__kwdefaults__, *(_content(cell) for cell in f.__closure__ or ())]
-    return f.__code__, *map(_Same, held)
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # it is assigned later
-        return cell
-
-
-class _Same:
-    """An object as a key that is equal to the same object only."""
-
-    def __init__(self, x: Any) -> None:
-        self.x = x
-
-    def __hash__(self) -> int:
-        return id(self.x)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.x is other.x
+_RECENT: Recent[_Programs] = Recent()
 
 
 class _Program:

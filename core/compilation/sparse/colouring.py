@@ -21,8 +21,10 @@ Pattern = Any  # csr_array of bools
 
 PASSES = 8
 """How often columns are coloured again, by decreasing colours, which never takes more of them (J. Culberson, "Iterated greedy", 1992)."""
-SMALL = 512
-"""The most entries of a pattern that Python colours."""
+MOST_REMAINDERS = 4
+"""How many numbers of colours are tried for which the colour is the remainder of the column's number."""
+SMALL = 50_000
+"""The most steps of a colouring that Python does; what takes more is compiled."""
 
 
 @lru_cache(maxsize=64)
@@ -30,10 +32,10 @@ def _compiled(f: Callable[..., Any], *lengths: int) -> Jitted:
     return Jitted(f, "auto", set(), set(), Checks(bounds=False))
 
 
-def _coloured(f: Callable[..., Any], order: np.ndarray, *lists: np.ndarray) -> np.ndarray:
+def _coloured(f: Callable[..., Any], steps: float, order: np.ndarray, *lists: np.ndarray) -> np.ndarray:
     """Call a colouring: by Python if there is little to do, else compiled for arrays of a power of 4 in length."""
     n = len(order)
-    if len(lists[1]) <= SMALL:
+    if steps <= SMALL:
         return np.array(f(n, *(a.tolist() for a in (order, *lists))), np.int64)
     padded = [np.zeros(4 ** math.ceil(math.log(len(a) + 1, 4)), np.int64) for a in (order, *lists)]
     for long, short in zip(padded, (order, *lists)):
@@ -44,20 +46,30 @@ def _coloured(f: Callable[..., Any], order: np.ndarray, *lists: np.ndarray) -> n
 def colours_of_columns(pattern: Pattern) -> np.ndarray:
     """Return a colour for each column, 0, 1, ..., such that no row has two entries in columns of one colour."""
     by_column = pattern.T.tocsr()
-    given = pattern.indptr, pattern.indices, by_column.indptr, by_column.indices
     counts = np.diff(pattern.indptr)
+    steps, given = steps_by_columns(pattern), (pattern.indptr, pattern.indices, by_column.indptr, by_column.indices)
     fewest = int(counts.max(initial=0))
+    rows = np.repeat(np.arange(pattern.shape[0]), counts)
+    for count in range(max(fewest, 1), fewest + MOST_REMAINDERS):
+        # Bands and stencils have columns of one colour at equal distances.
+        keys = np.sort(rows * np.int64(count) + pattern.indices % count)
+        if (keys[1:] != keys[:-1]).all():
+            best = np.arange(pattern.shape[1]) % count
+            break
+    else:
+        best = None
+    if best is not None and best.max(initial=0) + 1 <= fewest:
+        return best
     degrees = by_column.astype(np.int64) @ counts
-    best = None
     for order in _orders(pattern.shape[1], degrees):
-        found = _coloured(_greedy, order, *given)
+        found = _coloured(_greedy, steps, order, *given)
         if best is None or found.max() < best.max():
             best = found
         if best.max() + 1 <= fewest:
             return best
     assert best is not None
     for _ in range(PASSES):
-        found = _coloured(_greedy, np.argsort(-best, kind="stable"), *given)
+        found = _coloured(_greedy, steps, np.argsort(-best, kind="stable"), *given)
         best = found if found.max() <= best.max() else best
         if best.max() + 1 <= fewest:
             break
@@ -70,12 +82,25 @@ def star_colours(pattern: Pattern) -> np.ndarray:
     In a symmetric matrix of this pattern, each entry (i, j) is then the only one of its row in columns of the colour of j, or the only
     one of row j in columns of the colour of i.
     """
-    best = None
+    if not (pattern.indices != np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))).any():
+        return np.zeros(pattern.shape[0], np.int64)
+    best, steps = None, steps_of_star(pattern)
     for order in _orders(pattern.shape[0], np.diff(pattern.indptr)):
-        found = _coloured(_star, order, pattern.indptr, pattern.indices)
+        found = _coloured(_star, steps, order, pattern.indptr, pattern.indices)
         best = found if best is None or found.max() < best.max() else best
     assert best is not None
     return best
+
+
+def steps_by_columns(pattern: Pattern) -> float:
+    """Return the number of steps of ``colours_of_columns`` in one order."""
+    return float(np.sum(np.diff(pattern.indptr).astype(float) ** 2))
+
+
+def steps_of_star(pattern: Pattern) -> float:
+    """Return the greatest number of steps of ``star_colours`` in one order."""
+    degrees = np.diff(pattern.indptr).astype(float)
+    return float(degrees @ (pattern.astype(float) @ degrees))
 
 
 def _orders(n: int, degrees: np.ndarray) -> Iterator[np.ndarray]:

@@ -22,6 +22,7 @@ from ...values.numbers import call_on
 from .. import targets
 from ..compiled import Checks, Compilation
 from ..jitted import Jitted
+from ..recent import Recent
 from . import programs
 from .plans import Plan, in_order, plan_of, plan_of_symmetric, seeds_of
 
@@ -120,17 +121,32 @@ class _Found:
     """The directions of groups of columns, in the shape of the argument, and of groups of rows, in that of the result."""
 
 
+class _Kept:
+    """The compiled programs of a function, and for each program of its tangent, by its identity, the plans that were found."""
+
+    def __init__(self) -> None:
+        self.programs: dict[tuple[Function, int], Jitted] = {}
+        self.found: dict[int, tuple[Compilation, list[_Found]]] = {}
+
+
+_RECENT: Recent[_Kept] = Recent()
+
+
 class SparseDerivative(Transformed):
     """A sparse Jacobian or Hessian as a function of the arguments of ``f``."""
 
     def __init__(self, transform: Function, f: Function, argnums: int, mode: str, target: str) -> None:
         self.is_hessian = transform is sparse_hessian
+        self.matrix = "Hessian" if self.is_hessian else "Jacobian"
         options = (argnums, target) if self.is_hessian else (argnums, mode, target)
         super().__init__(f, self._run, self._trace, transform, f, *options)
         self.name, self.f, self.argnums, self.mode, self.target = transform.__name__, f, argnums, mode, target
-        self.programs: dict[tuple[Function, int], Jitted] = {}
-        self.found: dict[int, tuple[Compilation, list[_Found]]] = {}
-        """For each program of the tangent, by its identity, what was found of it."""
+        self.own = _Kept()
+
+    @property
+    def kept(self) -> _Kept:
+        """The programs and plans of this function, or of another one with the same code that closes over the same objects."""
+        return _RECENT.find(self.f, (self.name, self.argnums, self.mode, self.target), self.own)
 
     def __dir__(self) -> list[str]:
         return public_names(self, "explain", "pattern")
@@ -149,7 +165,7 @@ class SparseDerivative(Transformed):
             BadInput: as for a call.
 
         >>> text = sparse_jacobian(lambda x: x[1:] - x[:-1]).explain(np.ones(100))
-        sparse_jacobian of <lambda>: 99 x 100, 198 entries (2.00 % full)
+        sparse_jacobian of <lambda>: 99 x 100, 198 entries (2 % full)
         2 groups of columns by forward mode
         ...
         """
@@ -166,7 +182,7 @@ class SparseDerivative(Transformed):
             seconds["compile"] = sum(sum(e.seconds.values()) for e in made)
             name = getattr(self.f, "__name__", None) or describe(self.f)
             lines = [
-                f"{self.name} of {name}: {m} x {n}, {nnz:,} entries ({100 * nnz / max(m * n, 1):.2f} % full)",
+                f"{self.name} of {name}: {m} x {n}, {nnz:,} entries ({100 * nnz / max(m * n, 1):.2g} % full)",
                 found.plan.how,
                 *dict.fromkeys(f"for the target {e.target}: {e.reason}" for e in made),
                 "seconds: " + ", ".join(f"{what} {t:.3f}" for what, t in seconds.items()),
@@ -224,10 +240,10 @@ class SparseDerivative(Transformed):
         return x, position, (*args[:position], None, *args[position + 1 :])
 
     def _program(self, make: Function, position: int) -> Jitted:
-        key = make, position
-        if key not in self.programs:
-            self.programs[key] = Jitted(make(self.f, position), self.target, set(), set(), Checks())
-        return self.programs[key]
+        made = self.kept.programs
+        if (make, position) not in made:
+            made[make, position] = Jitted(make(self.f, position), self.target, set(), set(), Checks())
+        return made[make, position]
 
     def _calls(self, found: _Found, position: int) -> list[tuple[Jitted, np.ndarray]]:
         """Return the programs to run, each with its directions."""
@@ -247,11 +263,13 @@ class SparseDerivative(Transformed):
         except MorulaError as error:
             raise BadInput(
                 f"{self.name} of {describe(self.f)}: the function cannot be compiled, which is needed to find the entries; use "
-                f"{'hessian' if self.is_hessian else 'jacobian'}, or change it: {error}"
+                f"{self.matrix.lower()}, or change it: {error}"
             ) from error
-        for key in [key for key, (other, _) in self.found.items() if other is not made and not other.is_current()]:
-            del self.found[key]
-        kept = self.found.setdefault(id(made), (made, []))[1]
+        plans = self.kept.found
+        if id(made) not in plans:  # those of programs that are made again for changed globals are of no use
+            for key in [key for key, (other, _) in plans.items() if not other.is_current()]:
+                del plans[key]
+        kept = plans.setdefault(id(made), (made, []))[1]
         values = [leaves[i] for i in made.program.leaves] + [source.read() for source in made.program.hidden]
         for found in kept:
             if all(np.array_equal(_consulted(values[i], what), x) for i, what, x in found.values):
@@ -263,6 +281,8 @@ class SparseDerivative(Transformed):
 
     def _found(self, made: Compilation, values: list[Any]) -> _Found:
         function, places = made.function, made.program.leaves
+        if made.program.written or made.program.updates:
+            raise BadInput(f"{self.name}: {describe(self.f)} changes an argument that is held constant; copy it in the function first")
         self._check_result(function)
         began = time.perf_counter()
         tangent, argument = places.index(1), places.index(0)
@@ -272,14 +292,17 @@ class SparseDerivative(Transformed):
             pattern = found.pattern
             if self.is_hessian:
                 pattern = (pattern + pattern.T).tocsr()
-            m, n = pattern.shape
-            if pattern.nnz > FULL * m * n and min(m, n) > SMALL:
-                raise NotSparse(f"it is {pattern.nnz / (m * n):.0%} full")
         except NotSparse as error:
-            what, name = ("Hessian", "hessian") if self.is_hessian else ("Jacobian", "jacobian")
             raise BadInput(
-                f"{self.name} of {describe(self.f)}: the {what} is not sparse: {error}; use {name}"
+                f"{self.name} of {describe(self.f)}: the {self.matrix} is not sparse, or its entries cannot be found: {error}, at line "
+                f"{error.line}; use {self.matrix.lower()}"
             ) from None
+        m, n = pattern.shape
+        if pattern.nnz > FULL * m * n and min(m, n) > SMALL:
+            raise BadInput(
+                f"{self.name} of {describe(self.f)}: the {self.matrix} is {100 * pattern.nnz / (m * n):.0f} % full, so it is not sparse; use "
+                f"{self.matrix.lower()}"
+            )
         seconds = {"pattern": time.perf_counter() - began}
         began = time.perf_counter()
         pattern.sort_indices()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from .colouring import colours_of_columns, star_colours
+from .colouring import colours_of_columns, star_colours, steps_by_columns, steps_of_star
 
 ROW = 2.0
 """The cost of a row, by reverse mode, if that of a column is 1."""
@@ -46,6 +46,10 @@ class Plan:
 
 def _count(colours: np.ndarray | None) -> int:
     return 0 if colours is None else int(colours.max(initial=-1)) + 1
+
+
+def _groups(count: int) -> str:
+    return "1 group" if count == 1 else f"{count} groups"
 
 
 def seeds_of(colours: np.ndarray, dtype: Any) -> np.ndarray:
@@ -101,8 +105,7 @@ def _divided(pattern: Pattern, by_rows: np.ndarray) -> Plan | None:
     rows, indices = entries(pattern), pattern.indices
     columns_of = _part(pattern, ~by_rows)
     rows_of = _part(pattern, by_rows).T.tocsr()
-    steps = sum(float(np.sum(np.diff(p.indptr).astype(float) ** 2)) for p in (columns_of, rows_of))
-    if steps > MOST_STEPS:
+    if steps_by_columns(columns_of) + steps_by_columns(rows_of) > MOST_STEPS:
         return None
     columns = _colours(columns_of) if columns_of.nnz else None
     of_rows = _colours(rows_of) if rows_of.nnz else None
@@ -114,7 +117,7 @@ def _divided(pattern: Pattern, by_rows: np.ndarray) -> Plan | None:
     if of_rows is not None:
         places[by_rows] = start + of_rows[rows[by_rows]] * pattern.shape[1] + indices[by_rows]
     c, r = _count(columns), _count(of_rows)
-    parts = [f"{c} groups of columns by forward mode"] * bool(c) + [f"{r} groups of rows by reverse mode"] * bool(r)
+    parts = [f"{_groups(c)} of columns by forward mode"] * bool(c) + [f"{_groups(r)} of rows by reverse mode"] * bool(r)
     return Plan(pattern, columns, of_rows, places, " and ".join(parts) or "nothing is computed")
 
 
@@ -150,16 +153,16 @@ def plan_of_symmetric(pattern: Pattern) -> Plan:
     rows, indices = entries(pattern), pattern.indices
     counts = np.diff(pattern.indptr)
     best: np.ndarray | None = None
-    for _, apart in [(0.0, 0), *_divisions(counts)]:
-        if best is not None and apart >= _count(best):
+    options = [(float(counts.max(initial=0)), 0), *_divisions(counts)]
+    for _, apart in sorted(options, key=lambda option: option[0] + option[1]):
+        if best is not None and apart + 1 >= _count(best):
             continue
         alone = np.argsort(-counts, kind="stable")[:apart]
         is_rest = counts > 0
         is_rest[alone] = False
         rest = np.flatnonzero(is_rest)
         part = pattern[rest][:, rest].tocsr()
-        degrees = np.diff(part.indptr).astype(float)
-        if float(degrees @ (part.astype(float) @ degrees)) > MOST_STEPS:
+        if steps_of_star(part) > MOST_STEPS:
             continue
         colours = np.full(n, -1)
         if len(rest):
@@ -172,7 +175,7 @@ def plan_of_symmetric(pattern: Pattern) -> Plan:
     keys = rows * np.int64(max(count, 1)) + best[indices]
     is_alone = np.bincount(keys, minlength=1)[keys] == 1
     places = np.where(is_alone, best[indices] * np.int64(n) + rows, best[rows] * np.int64(n) + indices)
-    how = f"{count} groups of columns, a star colouring, by forward over reverse mode" if count else "nothing is computed"
+    how = f"{_groups(count)} of columns, a star colouring, by forward over reverse mode" if count else "nothing is computed"
     return Plan(pattern, best if count else None, None, places, how)
 
 

@@ -1,6 +1,6 @@
 """The compiled programs of a sparse derivative, as functions of ``x``, directions, and the call's other arguments.
 
-``args`` holds the positional arguments, with None in the place of x.
+``args`` holds the positional arguments, with None in the place of x. The function gets a copy of x, which it may change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def tangent_of(f: Function, position: int) -> Function:
 
     def tangent(x: Any, dx: Any, args: Any, kwargs: Any) -> Any:
         def of_x(x: Any) -> Any:
-            return f(*args[:position], x, *args[position + 1 :], **kwargs)
+            return f(*args[:position], np.array(x), *args[position + 1 :], **kwargs)
 
         y, dy = jvp(of_x, (x,), (dx,))
         return dy if isinstance(y, (np.ndarray, np.generic, float)) else None
@@ -35,7 +35,7 @@ def columns_of(f: Function, position: int) -> Function:
 
     def columns(x: Any, seeds: Any, args: Any, kwargs: Any) -> Any:
         def of_x(x: Any) -> Any:
-            return f(*args[:position], x, *args[position + 1 :], **kwargs)
+            return f(*args[:position], np.array(x), *args[position + 1 :], **kwargs)
 
         return vmap(lambda dx: jvp(of_x, (x,), (dx,))[1])(seeds)
 
@@ -47,7 +47,7 @@ def rows_of(f: Function, position: int) -> Function:
 
     def rows(x: Any, seeds: Any, args: Any, kwargs: Any) -> Any:
         def of_x(x: Any) -> Any:
-            return f(*args[:position], x, *args[position + 1 :], **kwargs)
+            return f(*args[:position], np.array(x), *args[position + 1 :], **kwargs)
 
         return vmap(pullback(of_x, x)[1])(seeds)[0]
 
@@ -59,7 +59,7 @@ def products_of(f: Function, position: int) -> Function:
 
     def products(x: Any, seeds: Any, args: Any, kwargs: Any) -> Any:
         def of_x(x: Any) -> Any:
-            return f(*args[:position], x, *args[position + 1 :], **kwargs)
+            return f(*args[:position], np.array(x), *args[position + 1 :], **kwargs)
 
         return vmap(lambda dx: jvp(grad(of_x), (x,), (dx,))[1])(seeds)
 

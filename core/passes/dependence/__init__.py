@@ -88,8 +88,8 @@ def _products(run: Loops, height: int, width: int) -> Pattern:
         return empty(height, width)
     a, b = (stacked(each) for each in zip(*pairs))
     counts = np.diff(a.indptr).astype(np.int64), np.diff(b.indptr).astype(np.int64)
-    check_entries(int(np.max(counts[0] * counts[1], initial=0)), (height, width))
+    check_entries(int(np.max(counts[0] * counts[1], initial=0)))
     found = a.T.tocsr() @ b
-    check_entries(found.nnz, found.shape)
+    check_entries(found.nnz)
     found.sum_duplicates()
     return found

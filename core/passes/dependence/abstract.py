@@ -99,7 +99,7 @@ def _elements(lanes: np.ndarray, size: int) -> np.ndarray:
 
 def check_rows(count: int) -> None:
     if count > 4 * MOST_ENTRIES:
-        raise NotSparse("too many")
+        raise NotSparse("an array has too many elements, over all iterations of the loops around it")
 
 
 @dataclass(eq=False)

@@ -78,7 +78,7 @@ def _cumulative(self: Interpreter, op: Operation) -> list[Any]:
     axis = op.named["axis"].constant
     n = shape[axis]
     if x.size * n > MOST_ENTRIES:
-        raise NotSparse("a cumulative sum")
+        raise NotSparse("a cumulative sum depends on all earlier elements")
     numbers = np.moveaxis(np.arange(x.size).reshape(shape), axis, -1).reshape(-1, n)
     later, earlier = np.tril_indices(n)
     pairs = (numbers[:, later].ravel(), numbers[:, earlier].ravel())

@@ -20,6 +20,8 @@ from .patterns import MOST_ENTRIES, NotSparse, Pattern, empty, gather, grouped, 
 MOST_KNOWN = 1 << 20
 """The most numbers of a float array that are computed."""
 
+STACKED = "a derivative of a library function stores values in a loop"
+
 Rule = Callable[["Interpreter", Operation], "list[Any]"]
 RULES: dict[Any, Rule] = {}
 """How the results of a call depend on its operands; ``calls`` and ``indexing`` register them."""
@@ -73,7 +75,7 @@ class Interpreter:
     def whole(self, x: Any, lanes: Lanes | None = None) -> Abstract:
         """Return an array or number in these lanes, by default the current ones; all of it, if it is a shared array."""
         if isinstance(x, tuple):
-            raise NotSparse("a stack")
+            raise NotSparse(STACKED)
         return x.snapshot().in_lanes((lanes or self.lanes).within(x.lanes)) if isinstance(x, Shared) else x
 
     def of(self, size: int, known: np.ndarray | None = None, sources: frozenset[int] = frozenset()) -> Abstract:
@@ -256,7 +258,7 @@ class Interpreter:
         """The results of a call of which each element may depend on every element of every operand, in the same lane."""
         fetched = [self.fetch(v) for v in op.positional]
         if any(r.type is STACK for r in op.results) or not all(isinstance(x, (Abstract, Shared)) for x in fetched):
-            raise NotSparse(f"a stack in {getattr(op.callee, '__name__', op.kind)}")
+            raise NotSparse(STACKED)
         operands = [self.whole(x) for x in fetched]
         if not any(x.depends for x in operands):
             return [self.evaluated(op, operands)] if len(op.results) == 1 else [self.of(self.size(r)) for r in op.results]

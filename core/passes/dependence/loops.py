@@ -18,8 +18,8 @@ import numpy as np
 from ...ir.dynamic import Block, Operation, Value, operands, walk
 from ...ir.typed import STACK, add_at, setitem
 from .abstract import Abstract, Lanes, Shared, joined, merged
-from .interpreter import Interpreter
-from .patterns import MOST_ENTRIES, NotSparse, equal, grouped
+from .interpreter import STACKED, Interpreter
+from .patterns import NotSparse, equal, grouped
 
 FEW = 4
 """So many iterations are always interpreted one after the other."""
@@ -89,7 +89,7 @@ class Loops(Interpreter):
         if is_uniform and n <= FEW or may_turn and has_stack:
             return self.in_turn(op, start, step, n, initial)
         if has_stack:
-            raise NotSparse("a stack")
+            raise NotSparse(STACKED)
         count, states = len(self.interactions), [(s, s.state()) for s in self.shared]
         try:
             found, is_exact = self.at_once(op, start, step, trips, initial)
@@ -170,7 +170,7 @@ class Loops(Interpreter):
                 break
             del self.interactions[count:]
             if sweeps == MOST_SWEEPS:
-                raise NotSparse("a loop")
+                raise NotSparse("what a loop depends on did not settle")
         found = [self.after(c, r, lanes, trips) for c, r in zip(carried, results)]
         unknown = [p in used and p.type.dtype.kind == "i" and c.kind in ("laned", "shared") for c, p in zip(carried, body.parameters[1:])]
         return found, is_exact and not any(unknown)
@@ -236,7 +236,7 @@ class Loops(Interpreter):
     def any_times(self, op: Operation, carried: list[Any]) -> list[Any]:
         """Return what the results of a loop may depend on after any number of iterations."""
         if any(isinstance(x, tuple) for x in carried):
-            raise NotSparse("a stack")
+            raise NotSparse(STACKED)
         here = self.lanes
         index = [self.of(1)] if op.kind == "range" else []
         for sweep in range(MOST_SWEEPS):
@@ -255,7 +255,7 @@ class Loops(Interpreter):
             if sweep >= MOST_SWEEPS // 2:
                 joint = self.widened(carried, joint)
             carried = joint
-        raise NotSparse("a loop")
+        raise NotSparse("what a loop depends on did not settle")
 
     def with_any(self, x: Any, r: Any, lanes: Lanes) -> Any:
         if isinstance(x, Shared):

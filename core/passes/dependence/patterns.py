@@ -17,17 +17,19 @@ Pattern = Any  # csr_array of bools
 
 
 class NotSparse(BadInput):
-    """A value of the program depends on too many inputs."""
+    """A value of the program depends on too many inputs, or its pattern cannot be found; ``line`` is that of the operation."""
+
+    line = 0
 
 
 def checked(pattern: Pattern) -> Pattern:
-    check_entries(pattern.nnz, pattern.shape)
+    check_entries(pattern.nnz)
     return pattern
 
 
-def check_entries(entries: float, shape: tuple[int, int]) -> None:
+def check_entries(entries: float) -> None:
     if entries > MOST_ENTRIES:
-        raise NotSparse(f"{entries / (shape[0] * shape[1]):.0%}")
+        raise NotSparse(f"an intermediate value depends on too many elements (over {MOST_ENTRIES:,} pairs)")
 
 
 def union(patterns: Sequence[Pattern | None]) -> Pattern | None:
@@ -46,7 +48,7 @@ def gather(pattern: Pattern, rows: np.ndarray) -> Pattern:
     counts = np.diff(indptr)[rows]
     ends = np.cumsum(counts, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
-    check_entries(total, (max(len(rows), 1), pattern.shape[1]))
+    check_entries(total)
     if total:
         indices = pattern.indices[np.repeat(indptr[rows] - ends + counts, counts) + np.arange(total)]
     else:
