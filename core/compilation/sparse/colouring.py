@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.sparse import eye_array
 
 from ..compiled import Checks
 from ..jitted import Jitted
@@ -49,15 +50,7 @@ def colours_of_columns(pattern: Pattern) -> np.ndarray:
     counts = np.diff(pattern.indptr)
     steps, given = steps_by_columns(pattern), (pattern.indptr, pattern.indices, by_column.indptr, by_column.indices)
     fewest = int(counts.max(initial=0))
-    rows = np.repeat(np.arange(pattern.shape[0]), counts)
-    for count in range(max(fewest, 1), fewest + MOST_REMAINDERS):
-        # Bands and stencils have columns of one colour at equal distances.
-        keys = np.sort(rows * np.int64(count) + pattern.indices % count)
-        if (keys[1:] != keys[:-1]).all():
-            best = np.arange(pattern.shape[1]) % count
-            break
-    else:
-        best = None
+    best = _remainders(pattern, fewest, fewest + MOST_REMAINDERS)
     if best is not None and best.max(initial=0) + 1 <= fewest:
         return best
     degrees = by_column.astype(np.int64) @ counts
@@ -89,7 +82,24 @@ def star_colours(pattern: Pattern) -> np.ndarray:
         found = _coloured(_star, steps, order, pattern.indptr, pattern.indices)
         best = found if best is None or found.max() < best.max() else best
     assert best is not None
-    return best
+    neighbours = (
+        pattern + eye_array(pattern.shape[0], dtype=bool)
+    ).tocsr()  # no two vertices with a common neighbour are alike
+    simple = _remainders(neighbours, int(np.diff(neighbours.indptr).max()), int(best.max()) + 1)
+    return best if simple is None else simple
+
+
+def _remainders(pattern: Pattern, least: int, most: int) -> np.ndarray | None:
+    """Return the remainders of the columns' numbers by the first number in this range that is a colouring of columns.
+
+    Bands and stencils have columns of one colour at equal distances.
+    """
+    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+    for count in range(max(least, 1), most):
+        keys = np.sort(rows * np.int64(count) + pattern.indices % count)
+        if (keys[1:] != keys[:-1]).all():
+            return np.arange(pattern.shape[1]) % count
+    return None
 
 
 def steps_by_columns(pattern: Pattern) -> float:

@@ -236,7 +236,9 @@ class SparseDerivative(Transformed):
         x = args[position]
         if type(x) is not np.ndarray or x.dtype.kind != "f":
             kind = f"an array of {x.dtype}" if isinstance(x, np.ndarray) else f"a {kind_of(x)}"
-            raise BadInput(f"{self.name} needs an array of real floats in argument {position}, not {kind}; pass one, as np.asarray(x, float)")
+            raise BadInput(
+                f"{self.name} needs an array of real floats in argument {position}, not {kind}; pass one, as np.asarray(x, float)"
+            )
         return x, position, (*args[:position], None, *args[position + 1 :])
 
     def _program(self, make: Function, position: int) -> Jitted:
@@ -282,7 +284,9 @@ class SparseDerivative(Transformed):
     def _found(self, made: Compilation, values: list[Any]) -> _Found:
         function, places = made.function, made.program.leaves
         if made.program.written or made.program.updates:
-            raise BadInput(f"{self.name}: {describe(self.f)} changes an argument that is held constant; copy it in the function first")
+            raise BadInput(
+                f"{self.name}: {describe(self.f)} changes an argument that is held constant; copy it in the function first"
+            )
         self._check_result(function)
         began = time.perf_counter()
         tangent, argument = places.index(1), places.index(0)
@@ -318,9 +322,13 @@ class SparseDerivative(Transformed):
         results = function.block.results
         if len(results) != 1 or results[0].type.dtype.kind != "f":
             kind = "complex numbers" if results and results[0].type.dtype.kind == "c" else "something else"
-            raise BadInput(f"{self.name} needs a result that is an array of real floats or a real number; {describe(self.f)} returns {kind}")
+            raise BadInput(
+                f"{self.name} needs a result that is an array of real floats or a real number; {describe(self.f)} returns {kind}"
+            )
         if self.is_hessian and results[0].type.shape:
-            raise BadInput(f"{self.name} needs a real number as result; {describe(self.f)} returns an array of shape {results[0].type.shape}")
+            raise BadInput(
+                f"{self.name} needs a real number as result; {describe(self.f)} returns an array of shape {results[0].type.shape}"
+            )
 
 
 def _like(x: np.ndarray) -> np.ndarray:

@@ -175,7 +175,11 @@ def plan_of_symmetric(pattern: Pattern) -> Plan:
     keys = rows * np.int64(max(count, 1)) + best[indices]
     is_alone = np.bincount(keys, minlength=1)[keys] == 1
     places = np.where(is_alone, best[indices] * np.int64(n) + rows, best[rows] * np.int64(n) + indices)
-    how = f"{_groups(count)} of columns, a star colouring, by forward over reverse mode" if count else "nothing is computed"
+    how = (
+        f"{_groups(count)} of columns, a star colouring, by forward over reverse mode"
+        if count
+        else "nothing is computed"
+    )
     return Plan(pattern, best if count else None, None, places, how)
 
 

@@ -73,7 +73,11 @@ def dependence(
         run.values[parameter] = x, run.lanes
     try:
         y = run.whole(run.block(function.block, run.lanes)[0])
-        found = y.patterns[0] if argument is None else _products(run, *(run.size(function.parameters[i]) for i in (argument, tangent)))
+        found = (
+            y.patterns[0]
+            if argument is None
+            else _products(run, *(run.size(function.parameters[i]) for i in (argument, tangent)))
+        )
     except NotSparse as error:
         error.line = run.line
         raise

@@ -84,9 +84,13 @@ class Abstract:
         """Return the union over lanes, in one lane."""
         lanes = self.lanes
         if lanes == 1:
-            return Abstract(self.size, self.known if self.known is not None and len(self.known) == 1 else None, self.patterns)
+            return Abstract(
+                self.size, self.known if self.known is not None and len(self.known) == 1 else None, self.patterns
+            )
         groups = np.tile(np.arange(self.size), lanes)
-        return Abstract(self.size, None, tuple(None if p is None else grouped(p, groups, self.size) for p in self.patterns))
+        return Abstract(
+            self.size, None, tuple(None if p is None else grouped(p, groups, self.size) for p in self.patterns)
+        )
 
 
 def _elements(lanes: np.ndarray, size: int) -> np.ndarray:
@@ -134,8 +138,8 @@ class Shared:
             if p is None:
                 continue
             before = self.written[k]
-            self.written[k] = union((before, p))
-            if before is None or self.written[k].nnz != before.nnz:
+            self.written[k] = now = union((before, p))
+            if before is None or now is None or now.nnz != before.nnz:
                 self.version += 1
                 self.union = tuple(union(pair) for pair in zip(self.initial, self.written))
 

@@ -69,7 +69,7 @@ def _reduced(self: Interpreter, op: Operation) -> list[Any]:
     return [found]
 
 
-@depends_by(np.cumsum)
+@depends_by(np.cumsum, np.cumprod)
 def _cumulative(self: Interpreter, op: Operation) -> list[Any]:
     x = self.get(op.operands[0])
     if not x.depends:
@@ -82,8 +82,36 @@ def _cumulative(self: Interpreter, op: Operation) -> list[Any]:
     numbers = np.moveaxis(np.arange(x.size).reshape(shape), axis, -1).reshape(-1, n)
     later, earlier = np.tril_indices(n)
     pairs = (numbers[:, later].ravel(), numbers[:, earlier].ravel())
-    members = csr_array((np.ones(len(pairs[0]), bool), pairs), shape=(x.size, x.size))
-    return [self.products(members, x)]
+    found = self.products(csr_array((np.ones(len(pairs[0]), bool), pairs), shape=(x.size, x.size)), x)
+    if op.callee is np.cumprod:
+        self.interact(found, found)
+    return [found]
+
+
+@depends_by(np.convolve)
+def _convolved(self: Interpreter, op: Operation) -> list[Any]:
+    """Element i of the whole convolution is the sum of products of elements j and i - j."""
+    named = {name: v.constant for name, v in op.named.items()}
+    given = dict(zip([name for name in ("a", "v") if name not in named], op.positional))
+    a, v = (self.get(given[k]) if k in given else self.of(np.size(named[k])) for k in ("a", "v"))
+    few, mode = min(a.size, v.size), named.get("mode", "full")
+    first = {"full": 0, "same": (few - 1) // 2, "valid": few - 1}.get(mode)
+    if first is None or not (a.depends or v.depends):
+        return self.any_of_all(op)
+    if a.size * v.size > MOST_ENTRIES:
+        raise NotSparse("a convolution has too many products")
+    size = self.size(op.results[0])
+    i, j = (e.ravel() for e in np.indices((a.size, v.size)))
+    self.interact(self.elements(a, i), self.elements(v, j))
+    self.interact(self.elements(v, j), self.elements(a, i))
+    at = i + j - first
+    kept = (at >= 0) & (at < size)
+    found = []
+    for x, numbers in ((a, i), (v, j)):
+        pairs = at[kept], numbers[kept]
+        if x.depends:
+            found.append(self.products(csr_array((np.ones(len(pairs[0]), bool), pairs), shape=(size, x.size)), x))
+    return [self.total(found)]
 
 
 @depends_by(np.sort)

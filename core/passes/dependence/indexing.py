@@ -14,7 +14,7 @@ from ...ir.dynamic import Operation
 from ...ir.typed import ArrayType, Dim, part_dimensions
 from .abstract import Abstract, Shared, check_rows
 from .interpreter import Interpreter, depends_by
-from .patterns import grouped, gather, stacked, empty, union
+from .patterns import empty, gather, grouped, stacked, union
 
 MOST_ROWS = 20_000_000
 """The most elements, over all lanes, of an array of which each lane has its own."""

@@ -206,7 +206,8 @@ class Interpreter:
             return self.of(size, known, sources)
         lanes = max(x.lanes for x in values)
         order = np.concatenate(
-            [k + np.arange(lanes * x.size).reshape(lanes, x.size) for k, x in zip(self.starts(values, lanes), values)], axis=1
+            [k + np.arange(lanes * x.size).reshape(lanes, x.size) for k, x in zip(self.starts(values, lanes), values)],
+            axis=1,
         )
         found = []
         for each in zip(*(x.filled(lanes) for x in values)):
@@ -261,7 +262,9 @@ class Interpreter:
             raise NotSparse(STACKED)
         operands = [self.whole(x) for x in fetched]
         if not any(x.depends for x in operands):
-            return [self.evaluated(op, operands)] if len(op.results) == 1 else [self.of(self.size(r)) for r in op.results]
+            return (
+                [self.evaluated(op, operands)] if len(op.results) == 1 else [self.of(self.size(r)) for r in op.results]
+            )
         one = self.total([self.unions(x, np.zeros(x.size, np.int64), 1) for x in operands if x.size])
         self.interact(one, one)
         return [

@@ -18,13 +18,16 @@ import numpy as np
 from ...ir.dynamic import Block, Operation, Value, operands, walk
 from ...ir.typed import STACK, add_at, setitem
 from .abstract import Abstract, Lanes, Shared, joined, merged
+from .folds import is_fold
 from .interpreter import STACKED, Interpreter
-from .patterns import NotSparse, equal, grouped
+from .patterns import NotSparse, equal, grouped, is_full
 
 FEW = 4
 """So many iterations are always interpreted one after the other."""
-MOST_IN_TURN = 50_000
+MOST_IN_TURN = 200_000
 """The most operations, of some microseconds each, that are interpreted for the iterations of a loop one after the other."""
+MOST_WORK = 400_000_000
+"""The most entries that carried values may have, over all iterations that are interpreted one after the other."""
 MOST_TIMES = 2_000
 """The most iterations of a ``while`` whose condition is known."""
 MOST_LANED = 3_000_000
@@ -43,7 +46,8 @@ def cost(block: Block, times: float = 1.0) -> float:
         elif op.kind == "if":
             total += sum(cost(b, times) for b in op.blocks)
         else:
-            sizes = [np.prod(r.type.bounds, dtype=float) for r in op.results if r.type is not STACK]
+            made = op.positional[-1:] if op.callee in (setitem, add_at) and times > 1 else op.results
+            sizes = [np.prod(v.type.bounds, dtype=float) for v in made if v.type is not STACK]
             total += max(1.0, times * max(sizes, default=0.0) / 2_000)
     return total
 
@@ -53,7 +57,7 @@ class Carried:
     """A carried value of a loop: its initial value, the parameter and the result of the body.
 
     ``kind`` is ``"same"``, ``"counter"`` (an int that grows by ``step``), ``"outer"`` (an array that a loop around shares), ``"laned"``
-    (each lane has its own) or ``"shared"``.
+    (each lane has its own), ``"fold"`` (it affects itself alone) or ``"shared"``.
     """
 
     kind: str
@@ -64,7 +68,11 @@ class Carried:
 
 
 class Loops(Interpreter):
-    """Interprets loops, too."""
+    """Interprets loops, too; ``work`` is the number of entries of carried values, over all iterations one after the other."""
+
+    def __init__(self, kinds: int) -> None:
+        super().__init__(kinds)
+        self.work = 0
 
     def loop(self, op: Operation) -> list[Any]:
         if op.kind == "while":
@@ -90,6 +98,10 @@ class Loops(Interpreter):
             return self.in_turn(op, start, step, n, initial)
         if has_stack:
             raise NotSparse(STACKED)
+        if op.blocks[0].parameters[0] not in set(
+            operands(op.blocks[0])
+        ):  # each iteration does the same, as steps over time do
+            return self.in_turn(op, start, step, n, initial) if may_turn else self.any_times(op, initial)
         count, states = len(self.interactions), [(s, s.state()) for s in self.shared]
         try:
             found, is_exact = self.at_once(op, start, step, trips, initial)
@@ -106,11 +118,20 @@ class Loops(Interpreter):
         return self.in_turn(op, start, step, n, initial)
 
     def in_turn(self, op: Operation, start: np.ndarray, step: np.ndarray, n: int, carried: list[Any]) -> list[Any]:
+        is_the_same = op.blocks[0].parameters[0] not in set(operands(op.blocks[0]))
         if (start == start[0]).all() and (step == step[0]).all():
             start, step = start[:1], step[:1]
         for k in range(n):
             index = self.of(1, (start + k * step)[:, None])
-            carried = self.block(op.blocks[0], self.lanes, [index, *carried])
+            versions = [s.version for s in self.shared]
+            before, carried = carried, self.block(op.blocks[0], self.lanes, [index, *carried])
+            is_settled = versions == [s.version for s in self.shared] and all(map(_is_same, before, carried))
+            if is_the_same and is_settled:
+                break
+            patterns = [p for x in carried if isinstance(x, Abstract) for p in x.patterns if p is not None]
+            self.work += sum(p.nnz for p in patterns)
+            if self.work > MOST_WORK or any(map(is_full, patterns)):
+                raise NotSparse("an array that a loop carries depends on too many elements")
         return carried
 
     # All iterations at once
@@ -119,13 +140,14 @@ class Loops(Interpreter):
         self, op: Operation, start: np.ndarray, step: np.ndarray, trips: np.ndarray, initial: Sequence[Any]
     ) -> tuple[list[Any], bool]:
         """Return the results of a loop, and whether they are as exact as those of one iteration after the other."""
-        around, body = self.lanes, op.blocks[0]
+        around, body, outer = self.lanes, op.blocks[0], len(self.shared)
         lanes = Lanes(around, np.repeat(np.arange(around.count), trips))
         offset = np.arange(lanes.count) - np.repeat(np.cumsum(trips) - trips, trips)
         index = self.of(1, (start[lanes.parents] + offset * step[lanes.parents])[:, None])
         used = set(operands(body))
         carried = [
-            self.carried(x, p, r, body, lanes) for x, p, r in zip(initial, body.parameters[1:], body.results, strict=True)
+            self.carried(x, p, r, body, lanes)
+            for x, p, r in zip(initial, body.parameters[1:], body.results, strict=True)
         ]
         for c in carried:
             if c.kind == "laned":
@@ -137,6 +159,8 @@ class Loops(Interpreter):
                 c.now = self.share(c.initial)
             elif c.kind == "same":
                 c.now = c.initial.in_lanes(lanes.parents)
+            elif c.kind == "fold":
+                c.now = self.of(c.initial.size)
             else:
                 c.now = c.initial
         is_exact = True
@@ -172,7 +196,11 @@ class Loops(Interpreter):
             if sweeps == MOST_SWEEPS:
                 raise NotSparse("what a loop depends on did not settle")
         found = [self.after(c, r, lanes, trips) for c, r in zip(carried, results)]
-        unknown = [p in used and p.type.dtype.kind == "i" and c.kind in ("laned", "shared") for c, p in zip(carried, body.parameters[1:])]
+        del self.shared[outer:]
+        unknown = [
+            p in used and p.type.dtype.kind == "i" and c.kind in ("laned", "shared")
+            for c, p in zip(carried, body.parameters[1:])
+        ]
         return found, is_exact and not any(unknown)
 
     def carried(self, x: Any, parameter: Value, result: Value, body: Block, lanes: Lanes) -> Carried:
@@ -183,8 +211,10 @@ class Loops(Interpreter):
         by = _step(parameter, result, body)
         if by is not None and x.known is not None:
             return Carried("counter", x, by)
-        is_shared = x.size > 1 and (lanes.count * x.size > MOST_LANED or _is_swept(parameter, body))
-        return Carried("shared" if is_shared else "laned", x)
+        if x.size > 1 and (lanes.count * x.size > MOST_LANED or _is_swept(parameter, body)):
+            return Carried("shared", x)
+        fold = parameter.type.is_inexact and is_fold(body, parameter, result, len(self.none) > 1)
+        return Carried("fold" if fold else "laned", x)
 
     def share(self, x: Abstract) -> Shared:
         made = Shared.of(x, self.lanes)
@@ -195,11 +225,22 @@ class Loops(Interpreter):
         """Note that an iteration leaves x in place of a shared array."""
         at = lanes.within(shared.lanes)
         if x.depends:
-            groups = (at[:, None] * x.size + np.arange(x.size)).ravel()
-            found = [None if p is None else grouped(p, groups, shared.lanes.count * x.size) for p in x.filled(lanes.count)]
-            shared.write(found)
+            found = self.unions_of_lanes(x, at, shared.lanes.count)
+            shared.write(found.filled(shared.lanes.count))
         if not lanes.maybe:
             shared.certain.reshape(-1, x.size)[at] = True
+
+    def of_lanes_around(self, x: Abstract, lanes: Lanes) -> Abstract:
+        return self.unions_of_lanes(x, lanes.parents, self.lanes.count)
+
+    def unions_of_lanes(self, x: Abstract, at: np.ndarray, count: int) -> Abstract:
+        """Return, for each of so many lanes, the union of x over the lanes of which ``at`` gives this number."""
+        if not x.depends or x.lanes == 1:
+            return Abstract(x.size, None, x.patterns)
+        groups = (at[:, None] * x.size + np.arange(x.size)).ravel()
+        return Abstract(
+            x.size, None, tuple(None if p is None else grouped(p, groups, count * x.size) for p in x.patterns)
+        )
 
     def after(self, c: Carried, result: Any, lanes: Lanes, trips: np.ndarray) -> Any:
         """Return the value of a carried variable after the loop."""
@@ -207,6 +248,9 @@ class Loops(Interpreter):
             return c.initial
         if isinstance(c.now, Shared):
             return c.now.after()
+        if c.kind == "fold":
+            added = self.of_lanes_around(self.whole(result, lanes), lanes)
+            return self.total([c.initial, added])
         ends = np.cumsum(trips)
         if c.kind == "counter":
             return self.of(1, c.initial.known + (trips * c.step)[:, None], c.initial.sources)
@@ -245,12 +289,8 @@ class Loops(Interpreter):
             if op.kind == "while":
                 self.block(op.blocks[0], lanes, carried)
             found = self.block(op.blocks[-1], lanes, [*index, *carried])
-            joint = [
-                x if x is r or isinstance(x, Shared) and x is r else self.with_any(x, r, lanes)
-                for x, r in zip(carried, found)
-            ]
-            settled = all(a is b or isinstance(a, Abstract) and isinstance(b, Abstract) and _equal(a, b) for a, b in zip(carried, joint))
-            if settled and all(s.version == version for s, version in before):
+            joint = [x if x is r else self.with_any(x, r, lanes) for x, r in zip(carried, found)]
+            if all(map(_is_same, carried, joint)) and all(s.version == version for s, version in before):
                 return carried
             if sweep >= MOST_SWEEPS // 2:
                 joint = self.widened(carried, joint)
@@ -266,7 +306,9 @@ class Loops(Interpreter):
     def widened(self, before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
         """Let each element of the values that still change depend on what any of them depends on."""
         changing = [
-            b for a, b in zip(before, after) if isinstance(a, Abstract) and a is not b and b.depends and not _equal(a, b)
+            b
+            for a, b in zip(before, after)
+            if isinstance(a, Abstract) and a is not b and b.depends and not _equal(a, b)
         ]
         if not changing:
             return list(after)
@@ -317,10 +359,16 @@ def _shifted(initial: Abstract, result: Abstract | None, lanes: Lanes, offset: n
     return merged([before, after], [first, later], lanes.count)
 
 
+def _is_same(a: Any, b: Any) -> bool:
+    return a is b or isinstance(a, Abstract) and isinstance(b, Abstract) and _equal(a, b)
+
+
 def _equal(a: Abstract, b: Abstract) -> bool:
     if (a.known is None) != (b.known is None):
         return False
-    if a.known is not None and not np.array_equal(np.broadcast_arrays(a.known, b.known)[0], np.broadcast_arrays(a.known, b.known)[1]):
+    if a.known is not None and not np.array_equal(
+        np.broadcast_arrays(a.known, b.known)[0], np.broadcast_arrays(a.known, b.known)[1]
+    ):
         return False
     lanes = max(a.lanes, b.lanes)
     return all(equal(p, q) for p, q in zip(a.filled(lanes), b.filled(lanes)))

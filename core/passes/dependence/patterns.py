@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, vstack
 
 from ...errors import BadInput
 
-MOST_ENTRIES = 30_000_000
+MOST_ENTRIES = 20_000_000
 """The most entries that the pattern of one value may have."""
 
 Pattern = Any  # csr_array of bools
@@ -30,6 +30,11 @@ def checked(pattern: Pattern) -> Pattern:
 def check_entries(entries: float) -> None:
     if entries > MOST_ENTRIES:
         raise NotSparse(f"an intermediate value depends on too many elements (over {MOST_ENTRIES:,} pairs)")
+
+
+def is_full(pattern: Pattern) -> bool:
+    """Whether a large pattern has more than half of all entries."""
+    return pattern.nnz > 200_000 and 2 * pattern.nnz > pattern.shape[0] * pattern.shape[1] and pattern.shape[0] > 1
 
 
 def union(patterns: Sequence[Pattern | None]) -> Pattern | None:
@@ -95,8 +100,6 @@ def stacked(patterns: Sequence[Pattern]) -> Pattern:
 
 def equal(a: Pattern | None, b: Pattern | None) -> bool:
     """Whether two patterns are equal, in canonical form; None is the empty one."""
-    if a is b:
-        return True
     if a is None or b is None:
-        return (b if a is None else a).nnz == 0
+        return all(p is None or p.nnz == 0 for p in (a, b))
     return a.nnz == b.nnz and np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
