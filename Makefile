@@ -65,6 +65,7 @@ bench: .venv/installed-bench .venv/installed-thirdparty
 	$(BIN)/python -m benchmarks.generality
 	$(BIN)/python -m benchmarks.compilation
 	$(BIN)/python -m benchmarks.modes --forward
+	$(BIN)/python -m benchmarks.sparse
 
 clean:
 	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis .fuzz .peers

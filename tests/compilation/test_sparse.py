@@ -8,9 +8,11 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.sparse.linalg import splu, spsolve
 from sparse_programs import HESSIANS, JACOBIANS, N, arrow, heat, hub, rosenbrock, rosenbrock_by_elements
 
 import morula as mo
+from morula.core.testing.differences import numerical_vjp
 
 RNG = np.random.default_rng(5)
 
@@ -53,10 +55,17 @@ def test_each_mode_gives_the_same_matrix(f, mode, target):
 
 
 def test_a_sparse_jacobian_agrees_with_differences():
-    x, h = RNG.random(N), 1e-6
-    found = mo.sparse_jacobian(heat)(x).toarray()
-    columns = [(heat(x + h * e) - heat(x - h * e)) / (2 * h) for e in np.eye(N)]
-    np.testing.assert_allclose(found, np.stack(columns, 1), atol=1e-9)
+    x = RNG.random(N)
+    found = mo.sparse_jacobian(arrow)(x).toarray()
+    rows = [numerical_vjp(arrow, dy, x)[0][0] for dy in np.eye(N)]
+    np.testing.assert_allclose(found, np.stack(rows), atol=1e-8)
+
+
+def test_a_sparse_hessian_agrees_with_differences():
+    x = RNG.random(N)
+    found = mo.sparse_hessian(hub)(x).toarray()
+    rows = [numerical_vjp(mo.grad(hub), dy, x)[0][0] for dy in np.eye(N)]
+    np.testing.assert_allclose(found, np.stack(rows), atol=1e-8)
 
 
 # Colours
@@ -205,12 +214,24 @@ def test_plans_are_kept_for_each_type_and_found_again_when_it_is_made_again():
     assert not again.own.found and again.kept is made.kept
 
 
-def test_the_matrix_does_not_share_memory_with_the_next():
+def test_matrices_share_their_index_arrays_which_cannot_be_changed():
     made = mo.sparse_jacobian(lambda x: x[1:] * x[:-1])
-    first = made(np.array([0.0, 1.0, 0.0]))
-    first.eliminate_zeros()
+    first, second = made(np.array([0.0, 1.0, 0.0])), made(np.array([1.0, 2.0, 3.0]))
     first.data[:] = 7.0
-    assert made(np.array([1.0, 2.0, 3.0])).toarray().tolist() == [[2.0, 1.0, 0.0], [0.0, 3.0, 2.0]]
+    assert second.toarray().tolist() == [[2.0, 1.0, 0.0], [0.0, 3.0, 2.0]]
+    with pytest.raises(ValueError, match="read-only"):
+        second.eliminate_zeros()
+    copied = made(np.array([0.0, 1.0, 0.0])).copy()
+    copied.eliminate_zeros()
+    assert copied.nnz == 2
+
+
+def test_a_step_of_an_implicit_method():
+    x = RNG.random(N)
+    jacobian = mo.sparse_jacobian(heat)(x)
+    system = sparse.eye_array(N) - 0.1 * jacobian
+    np.testing.assert_allclose(splu(system.tocsc()).solve(x), np.linalg.solve(system.toarray(), x))
+    np.testing.assert_allclose(spsolve(jacobian, x), np.linalg.solve(jacobian.toarray(), x))
 
 
 def test_it_is_copied_and_pickled_like_a_function():

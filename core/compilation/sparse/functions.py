@@ -50,7 +50,8 @@ def sparse_jacobian(f: Function, argnums: int = 0, mode: str = "auto", target: s
 
     Returns:
         A function of the arguments of ``f`` that returns a ``scipy.sparse.csr_array`` of shape (size of the result, size of the argument),
-        whose stored entries are those that may be different from zero. Its ``pattern(*args)`` returns these as a matrix of bools, and
+        whose stored entries are those that may be different from zero. The index arrays of all these matrices are the same ones, and cannot be
+        written to: ``eliminate_zeros`` needs a ``copy``. The function's ``pattern(*args)`` returns the entries as a matrix of bools, and
         ``explain(*args)`` prints how they are computed.
 
     Raises:
@@ -310,6 +311,8 @@ class SparseDerivative(Transformed):
         seconds = {"pattern": time.perf_counter() - began}
         began = time.perf_counter()
         pattern.sort_indices()
+        for indices in (pattern.indices, pattern.indptr):  # all matrices share them
+            indices.flags.writeable = False
         plan = plan_of_symmetric(pattern) if self.is_hessian else plan_of(pattern, self.mode)
         seconds["colouring"] = time.perf_counter() - began
         consulted = [(i, what, np.array(_consulted(values[i], what))) for i, what in sorted(found.consulted)]
@@ -340,7 +343,7 @@ def _consulted(x: Any, what: str) -> Any:
 
 
 def _evaluated(calls: Any, places: Any, pattern: Any, x: Any, rest: Any, kwargs: Any) -> Any:
-    """Return the matrix: the entries of the compressed columns and rows in the order of the pattern."""
+    """Return the matrix: the entries of the compressed columns and rows in the order of the pattern, whose index arrays it shares."""
     parts = [program(x, seeds, rest, kwargs) for program, seeds in calls]
     data = in_order(parts, places)
-    return csr_array((data, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
+    return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
