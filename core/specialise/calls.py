@@ -264,7 +264,7 @@ class Calls:
         if function in (object.__setattr__, object.__delattr__) and is_instance(args[0]):
             if function is object.__setattr__ and self.trace.objects.set_by_descriptor(*args):
                 return None
-            self.trace.touch(args[0])
+            self.trace.touch_attributes(args[0])
         implementation = function._implementation if type(function) is type(np.sum) else None
         if isinstance(implementation, types.FunctionType) and (has_traced(args) or has_traced(kwargs)):
             return self.call_function(implementation, args, kwargs, always=True)

@@ -134,7 +134,10 @@ class Expressions:
             if x.before:
                 error, text = BadInput, f"{x.before}; the loop ran no iteration\n  {self.trace.where()}"
             self.trace.builder.raise_if(self.trace.value(x.absent), error, text)
-            self.trace.touch(holder if owner is None else owner)
+            if owner is None:
+                self.trace.touch(holder)
+            else:
+                self.trace.touch_attributes(owner)
             holder[key] = x.x
             return narrowed(self.trace, x.x)
         return x

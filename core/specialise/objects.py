@@ -301,7 +301,7 @@ class Objects:
     def cache(self, x: Any, name: str, static: functools.cached_property[Any]) -> Any:
         found = self.trace.call(static.func, x)
         if id(x) in self.trace.made and not self.trace.outside.is_outside(x):
-            self.trace.touch(x)
+            self.trace.touch_attributes(x)
             x.__dict__[name] = found
         return found
 
@@ -379,7 +379,7 @@ class Objects:
             raise BadInput(f"compiled code cannot set attributes of a {kind_of(x)}, which stores them in C")
         own = self.of_function(x)
         if own is None:
-            self.trace.touch(x)
+            self.trace.touch_attributes(x)
             setattr(x, name, value)
         elif static is None:
             self.trace.touch(own)

@@ -261,10 +261,11 @@ class StatementsOf:
                 x = self.trace.expressions.expression(target.value)  # type: ignore[attr-defined]
                 self.trace.attribute(x, target.attr)  # type: ignore[attr-defined]
                 held = self.trace.objects.of_function(x)
-                self.trace.touch(x if held is None else held)
                 if held is None:
+                    self.trace.touch_attributes(x)
                     delattr(x, target.attr)  # type: ignore[attr-defined]
                 else:
+                    self.trace.touch(held)
                     del held[target.attr]  # type: ignore[attr-defined]
 
     def run_Global(self, node: ast.Global) -> None:

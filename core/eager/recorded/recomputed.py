@@ -24,7 +24,7 @@ from ...exclusion import undo
 from ...rules.registry import handles
 from ...source.definitions import describe
 from ...source.requirements import check_function
-from ...values.attributes import attributes
+from ...values.attributes import attributes, remove_entry, set_entry
 from ...values.memory import identity, owner
 from ...values.numbers import NUMBER_TYPES
 from ...values.program_state import EMPTY, Reach, Variables, entries_of
@@ -182,11 +182,12 @@ def _put(x: Any, entries: Any) -> None:
             elif x.scope.get(name, EMPTY) is not entries[name]:
                 x.scope[name] = entries[name]
     elif not isinstance(x, frozenset):
-        for name in dict(attributes(x)).keys() - entries.keys():
-            object.__delattr__(x, name)
+        held = dict(attributes(x))
+        for name in held.keys() - entries.keys():
+            remove_entry(x, name)
         for name, value in entries.items():
-            if getattr(x, name, EMPTY) is not value:
-                object.__setattr__(x, name, value)
+            if held.get(name, EMPTY) is not value:
+                set_entry(x, name, value)
 
 
 # Values that outlive a call
