@@ -14,6 +14,7 @@ import pytest
 import morula as mo
 from morula.core.compilation.explain import Lowered
 from morula.core.compilation.jitted import Jitted
+from morula.core.compilation.sparse.functions import SparseDerivative
 
 MODULES = {name: getattr(mo, name) for name in mo.__all__ if isinstance(getattr(mo, name), ModuleType)}
 
@@ -24,6 +25,10 @@ def public() -> Iterator[tuple[str, Any]]:
     for place, module in MODULES.items():
         yield from ((f"{place}.{n}", getattr(module, n)) for n in module.__all__ if callable(getattr(module, n)))
     yield from (("Jitted.explain", Jitted.explain), ("Jitted.lower", Jitted.lower))
+    yield from (
+        ("SparseDerivative.explain", SparseDerivative.explain),
+        ("SparseDerivative.pattern", SparseDerivative.pattern),
+    )
     yield from (("Lowered.as_text", Lowered.as_text), ("Lowered.compile", Lowered.compile))
 
 
@@ -83,6 +88,7 @@ MADE = {
     "grad": (mo.grad(square), set()),
     "jacobian": (mo.jacobian(square), set()),
     "jit": (mo.jit(square), {"explain", "lower"}),
+    "sparse_jacobian": (mo.sparse_jacobian(square), {"explain", "pattern"}),
     "partial": (mo.jit(square, partial=True), {"explain", "lower"}),
     "lowered": (mo.jit(square).lower(X), {"as_text", "compile", "target"}),
     "pullback": (mo.pullback(square, X)[1], set()),

@@ -43,13 +43,14 @@ def in_jax(program: Program, made: Any, x: np.ndarray) -> Callable[[], Any] | No
         import jax
     except ImportError:
         return None
-    plan, seeds = plan_of(made, x)
+    found = made.found(x)
+    plan = found.plan
     if program.with_xp is None or plan.columns is None or plan.rows is not None:
         return None
     jax.config.update("jax_enable_x64", True)
     f = lambda x: program.with_xp(x, jax.numpy)  # type: ignore[misc]  # noqa: E731
     g = jax.grad(f) if program.is_hessian else f
-    x, seeds, places = (jax.numpy.asarray(a) for a in (x, seeds[0], plan.places))  # type: ignore[assignment]
+    x, seeds, places = (jax.numpy.asarray(a) for a in (x, found.seeds[0], plan.places))  # type: ignore[assignment]
 
     @jax.jit
     def entries(x: Any, seeds: Any, places: Any) -> Any:
@@ -59,19 +60,14 @@ def in_jax(program: Program, made: Any, x: np.ndarray) -> Callable[[], Any] | No
     return lambda: entries(x, seeds, places).block_until_ready()
 
 
-def plan_of(made: Any, x: np.ndarray) -> tuple[Any, list[np.ndarray]]:
-    found = made._plan(*made._arguments((x,)), {})
-    return found.plan, found.seeds
-
-
 def row(program: Program, repeats: int) -> list[str]:
     x = program.x(program.n)
     f = mo.jit(program.f)
-    made = (mo.sparse_hessian if program.is_hessian else mo.sparse_jacobian)(program.f)
+    made: Any = (mo.sparse_hessian if program.is_hessian else mo.sparse_jacobian)(program.f)
     began = time.perf_counter()
     matrix = made(x)
     first = time.perf_counter() - began
-    found = made._plan(*made._arguments((x,)), {})
+    found = made.found(x)
     pattern, groups = found.plan.pattern, sum(found.plan.counts)
     differentiated = mo.jit(mo.grad(program.f)) if program.is_hessian else f
     structure = pattern, group_columns(pattern)

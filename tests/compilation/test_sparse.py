@@ -17,12 +17,8 @@ from morula.core.testing.differences import numerical_vjp
 RNG = np.random.default_rng(5)
 
 
-def plan_of(made, *args):
-    return made._plan(*made._arguments(args), {}).plan
-
-
 def groups(made, *args):
-    return plan_of(made, *args).counts
+    return made.found(*args).plan.counts
 
 
 @pytest.mark.parametrize("f", JACOBIANS, ids=lambda f: f.__name__)
@@ -111,7 +107,7 @@ def test_a_loop_over_100_000_elements_is_analysed_at_once():
     n = 100_000
     made = mo.sparse_hessian(rosenbrock_by_elements)
     assert made.pattern(np.ones(n)).nnz == 3 * n - 2
-    assert made._plan(*made._arguments((np.ones(n),)), {}).seconds["pattern"] < 2.0
+    assert made.found(np.ones(n)).seconds["pattern"] < 2.0
 
 
 # Arguments

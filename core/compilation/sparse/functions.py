@@ -112,7 +112,7 @@ def _made(transform: Function, f: Function, argnums: int, mode: str, target: str
 
 
 @dataclass
-class _Found:
+class Found:
     """The plan for one program and the values that its pattern depends on, with the seconds that finding it took."""
 
     values: list[tuple[int, str, np.ndarray]]
@@ -127,7 +127,7 @@ class _Kept:
 
     def __init__(self) -> None:
         self.programs: dict[tuple[Function, int], Jitted] = {}
-        self.found: dict[int, tuple[Compilation, list[_Found]]] = {}
+        self.found: dict[int, tuple[Compilation, list[Found]]] = {}
 
 
 _RECENT: Recent[_Kept] = Recent()
@@ -211,10 +211,14 @@ class SparseDerivative(Transformed):
         [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
         """
         try:
-            return self._plan(*self._arguments(args), kwargs).plan.pattern.copy()
+            return self.found(*args, **kwargs).plan.pattern.copy()
         except Exception as error:
             prune(error)
             raise
+
+    def found(self, *args: Any, **kwargs: Any) -> Found:
+        """Return the plan for these arguments, with the seconds that it took."""
+        return self._plan(*self._arguments(args), kwargs)
 
     # Calls
 
@@ -248,7 +252,7 @@ class SparseDerivative(Transformed):
             made[make, position] = Jitted(make(self.f, position), self.target, set(), set(), Checks())
         return made[make, position]
 
-    def _calls(self, found: _Found, position: int) -> list[tuple[Jitted, np.ndarray]]:
+    def _calls(self, found: Found, position: int) -> list[tuple[Jitted, np.ndarray]]:
         """Return the programs to run, each with its directions."""
         by_columns = programs.products_of if self.is_hessian else programs.columns_of
         makes = [(found.plan.columns, by_columns), (found.plan.rows, programs.rows_of)]
@@ -257,7 +261,7 @@ class SparseDerivative(Transformed):
 
     # Plans
 
-    def _plan(self, x: Any, position: int, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> _Found:
+    def _plan(self, x: Any, position: int, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
         """Return the plan for these arguments, found now unless one for their types is kept."""
         program = self._program(programs.tangent_of, position)
         given = program.given((x, _like(x), rest, kwargs), {})
@@ -277,12 +281,12 @@ class SparseDerivative(Transformed):
         for found in kept:
             if all(np.array_equal(_consulted(values[i], what), x) for i, what, x in found.values):
                 return found
-        found = self._found(made, values)
+        found = self._find(made, values)
         kept.append(found)
         del kept[:-MOST_KEPT]
         return found
 
-    def _found(self, made: Compilation, values: list[Any]) -> _Found:
+    def _find(self, made: Compilation, values: list[Any]) -> Found:
         function, places = made.function, made.program.leaves
         if made.program.written or made.program.updates:
             raise BadInput(
@@ -319,7 +323,7 @@ class SparseDerivative(Transformed):
         types = function.parameters[argument].type, function.block.results[0].type
         wanted = zip((plan.columns, plan.rows), types)
         seeds = [seeds_of(c, kind.dtype).reshape(-1, *kind.shape) for c, kind in wanted if c is not None]
-        return _Found(consulted, plan, seconds, seeds)
+        return Found(consulted, plan, seconds, seeds)
 
     def _check_result(self, function: Any) -> None:
         results = function.block.results
