@@ -334,6 +334,21 @@ def chosen(x):
     return s
 
 
+def product(x):
+    s = x[0] ** 2
+    for i in range(1, len(x), 2):
+        s *= 1.0 + x[i]
+    return s
+
+
+def sum_after_a_start(x):
+    s = x[0] * x[11]
+    for i in range(1, 11):
+        if x[i] > 0.0:
+            s += x[i] ** 2
+    return s
+
+
 def linear(x):
     return np.sum(3 * x)
 
@@ -382,6 +397,8 @@ HESSIANS = {
     sums_squared: 48,
     quotients: 33,
     chosen: 33,
+    product: 43,
+    sum_after_a_start: 12,
     linear: 0,
     inner: 12,
     rows_multiplied: 36,

@@ -275,7 +275,7 @@ class SparseDerivative(Transformed):
         plans = self.kept.found
         if id(made) not in plans:  # those of programs that are made again for changed globals are of no use
             for key in [key for key, (other, _) in plans.items() if not other.is_current()]:
-                del plans[key]
+                plans.pop(key, None)
         kept = plans.setdefault(id(made), (made, []))[1]
         values = [leaves[i] for i in made.program.leaves] + [source.read() for source in made.program.hidden]
         for found in kept:
