@@ -254,6 +254,14 @@ def one_sum(x):
     return r
 
 
+def sum_after_a_start(x):
+    s = x[0] * x[11]
+    for i in range(1, 11):
+        if x[i] > 0.0:
+            s += x[i] ** 2
+    return s
+
+
 JACOBIANS = {
     heat: 66,
     heat_by_elements: 66,
@@ -292,6 +300,7 @@ JACOBIANS = {
     changed: 12,
     number: 12,
     one_sum: 23,
+    sum_after_a_start: 12,
 }
 
 
@@ -338,14 +347,6 @@ def product(x):
     s = x[0] ** 2
     for i in range(1, len(x), 2):
         s *= 1.0 + x[i]
-    return s
-
-
-def sum_after_a_start(x):
-    s = x[0] * x[11]
-    for i in range(1, 11):
-        if x[i] > 0.0:
-            s += x[i] ** 2
     return s
 
 
