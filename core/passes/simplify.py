@@ -124,15 +124,20 @@ class _Walk:
         values = [*operands, *(Value(constant=c) for c in constants.values())]
         return self.place(Operation("call", callee, values, tuple(constants), results=[Value("", kind)], line=line))[0]
 
-    def place(self, op: Operation) -> list[Value]:
-        """Return the results of an equal call in scope, or place this pure call as far out of the loops as allowed."""
+    def place(self, op: Operation, is_safe: bool = False) -> list[Value]:
+        """Return the results of an equal call in scope, or place this pure call as far out of the loops as allowed.
+
+        With ``is_safe``, the call cannot fail, and an equal one in this block does not count.
+        """
+        if op.callee is typed.reshape:
+            op.operands[0] = self.outside(op.operands[0])
         key = _key(op) if op.callee not in _UNSHARED or not op.results[0].type.shape else None
         if key is not None:
-            for scope in reversed(self.scopes):
+            for scope in reversed(self.scopes[:-1] if is_safe else self.scopes):
                 if key in scope:
                     return scope[key]
         depth, out = self.depth, self.out
-        if self.loops and self.loops[-1][0] == self.depth and key is not None and is_total(op):
+        if self.loops and self.loops[-1][0] == self.depth and key is not None and (is_safe or is_total(op)):
             read = [v for v in [*op.operands, *(n for v in op.results for n in lengths(v.type))] if not v.is_constant]
             least = max((self.depths[v] for v in read), default=0)
             for inside, before in reversed(self.loops):
@@ -146,6 +151,22 @@ class _Walk:
         if key is not None:
             self.scopes[depth][key] = op.results
         return op.results
+
+    def outside(self, value: Value) -> Value:
+        """Return a part of an array that is to be reshaped, from outside of the loop if it is the same in each iteration.
+
+        Native code reads a part where it is, but stores it to reshape it.
+        """
+        op = self.known.producer.get(value)
+        if not self.loops or op is None or op.callee is not typed.getitem or self.depths.get(value) != self.depth:
+            return value
+        x, *index = op.positional
+        is_slice = "i" not in op.named["spec"].constant and all(v.is_constant for v in index)
+        if not (is_slice and x.type.is_static and value.type.is_static):
+            return value
+        moved = Operation(op.kind, op.callee, op.operands, op.keywords, line=op.line)
+        moved.results = [Value(value.name, value.type)]
+        return self.place(moved, is_safe=True)[0]
 
     def append(self, op: Operation) -> list[Value]:
         self.out.append(op)

@@ -158,3 +158,17 @@ def test_arrays_that_are_written_to_are_not_shared():
         return [b.setitem(a, [i], one, ("i",)), c]
 
     assert operations(simplified(body, INT64)) == ["full", "full", "setitem"]
+
+
+def test_a_slice_that_is_reshaped_in_a_loop_is_stored_once():
+    def body(b, x):
+        def step(i, s):
+            rows = b.reshape(b.getitem(x, [b.constant(2, np.int64)], (("s", 1),), [6]), (3, 2))
+            return [b.ufunc(np.add, s, b.getitem(rows, [i, b.constant(0, np.int64)], ("i", "i"), []))]
+
+        zero, three, one = (b.constant(k, np.int64) for k in (0, 3, 1))
+        return b.range_(zero, three, one, step, [b.constant(0.0, float)])
+
+    f = simplified(body, vector(8))
+    assert operations(f) == ["getitem", "reshape", "range", "getitem", "add"]
+    assert evaluate(f, [np.arange(8.0)])[0] == 2.0 + 4.0 + 6.0
