@@ -2,7 +2,7 @@
 
 ``compiled`` runs the stages from a Python function to a program, ``jitted`` holds the programs of a function,
 ``entry`` checks quickly whether a call fits the last program, ``compilation_cache`` stores programs on disk, and
-``transformed_calls`` defines morula's own functions inside compiled programs.  This room may import all others.  To add
+``transformed_calls`` defines morula's own functions inside compiled programs; ``sparse/`` computes sparse derivatives.  This room may import all others.  To add
 a target, list its ``compile_function`` in ``targets``; to add a pass, call it in ``compiled``.
 """
 

@@ -338,3 +338,8 @@ def test_a_function_that_changes_a_constant_argument_is_refused():
 
     with pytest.raises(mo.BadInput, match="changes an argument that is held constant; copy it"):
         mo.sparse_jacobian(f)(np.ones(3), np.zeros(3))
+
+
+def test_a_direction_that_is_zero_contributes_nothing_beside_an_infinite_slope(target):
+    found = mo.sparse_jacobian(lambda x: np.sqrt(x[1:]) + x[:-1], target=target)(np.array([1.0, 0.0, 4.0]))
+    assert found.toarray().tolist() == [[1.0, np.inf, 0.0], [0.0, 1.0, 0.25]]
