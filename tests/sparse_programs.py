@@ -254,6 +254,20 @@ def one_sum(x):
     return r
 
 
+def rolled_often(x):
+    y = x.copy()
+    for i in range(6):
+        y = np.roll(y, 1) * (i + 1.0)
+    return y
+
+
+def rows_added(x):
+    total = np.zeros(4)
+    for i in range(len(x) - 3):
+        total = 0.5 * total + x[i : i + 4] ** 2
+    return total
+
+
 def sum_after_a_start(x):
     s = x[0] * x[11]
     for i in range(1, 11):
@@ -301,6 +315,8 @@ JACOBIANS = {
     number: 12,
     one_sum: 23,
     sum_after_a_start: 12,
+    rolled_often: 12,
+    rows_added: 36,
 }
 
 

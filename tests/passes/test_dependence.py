@@ -84,6 +84,15 @@ def with_a_sum(x):
     return r
 
 
+def with_a_sum_of_rows(x):
+    r, s = np.zeros(len(x)), np.zeros(2)
+    for i in range(len(x) - 1):
+        s = s + x[i : i + 2] ** 2
+        r[i] = x[i] ** 2
+    r[0] = s[0]
+    return r
+
+
 def steps_over_time(x):
     u = x.copy()
     for _ in range(1000):
@@ -101,6 +110,7 @@ def steps_over_time(x):
         (with_scratch_space, 2),
         (with_a_counter, 0.5),
         (with_a_sum, 2),
+        (with_a_sum_of_rows, 2),
         (steps_over_time, 1),
     ],
     ids=lambda f: getattr(f, "__name__", ""),
@@ -129,6 +139,22 @@ def test_an_array_that_an_iteration_overwrites_does_not_depend_on_what_was_there
 
     found = pattern(f, np.ones(1000)).pattern
     assert found.nnz == 1000 and np.array_equal(found.indices, [*range(1, 1000), 999])
+
+
+def test_a_write_to_a_copy_does_not_overwrite_the_array():
+    def f(x):
+        n, u = len(x), x.copy()
+        r = np.zeros(n)
+        for i in range(n):
+            w = u.copy()
+            w[i] = 0.0
+            r[i] = w[0] + w[i]
+            u[0] = 2.0 * x[i]
+        return np.concatenate([r, u])
+
+    n = 50
+    found = pattern(f, np.ones(n)).pattern.toarray()
+    assert np.array_equal(found[n + 1 :], np.eye(n, dtype=bool)[1:]) and found[n].all()
 
 
 def test_an_array_that_an_iteration_may_overwrite_depends_on_both():

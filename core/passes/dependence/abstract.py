@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.dynamic import Value
+from ...ir.dynamic import Operation, Value
 from ...ir.typed import ArrayType, Dim
 from .patterns import MOST_ENTRIES, NotSparse, Pattern, empty, gather, grouped, stacked, union
 
@@ -111,7 +111,8 @@ class Shared:
     """An array that a loop carries and writes to, of which only the union over all iterations is known.
 
     All versions of the array are this one object. ``written`` are the patterns of what is written, ``certain`` the elements that an
-    iteration surely writes: after the loop, these do not depend on what was there before.
+    iteration surely writes in the version that it leaves: after the loop, these do not depend on what was there before. ``writes`` are the
+    operations that make this version.
     """
 
     size: int
@@ -119,6 +120,7 @@ class Shared:
     initial: Patterns
     written: list[Pattern | None]
     certain: np.ndarray
+    writes: set[Operation]
     reads: int = 0
     version: int = 0
     """The numbers of times that it was read and that it changed."""
@@ -128,9 +130,9 @@ class Shared:
         self.union = tuple(union(pair) for pair in zip(self.initial, self.written))
 
     @classmethod
-    def of(cls, x: Abstract, lanes: Lanes) -> Shared:
+    def of(cls, x: Abstract, lanes: Lanes, writes: set[Operation]) -> Shared:
         initial = x.filled(lanes.count)
-        return cls(x.size, lanes, initial, [None for _ in initial], np.zeros(lanes.count * x.size, bool))
+        return cls(x.size, lanes, initial, [None for _ in initial], np.zeros(lanes.count * x.size, bool), writes)
 
     def write(self, patterns: Sequence[Pattern | None]) -> None:
         """Add the patterns of written elements, in the form of the whole array."""

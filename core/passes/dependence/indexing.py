@@ -133,7 +133,7 @@ def write(self: Interpreter, op: Operation) -> list[Any]:
         rows = part.rows(self.lanes.within(x.lanes) if x.lanes.count > 1 else np.zeros(1, np.int64), v.lanes)
         if v.depends:
             x.write(_spread(part, v, rows, x.lanes.count))
-        if is_certain and not self.lanes.maybe:
+        if is_certain and not self.lanes.maybe and op in x.writes:
             x.certain[rows[rows >= 0]] = True
         return [x]
     x = self.fetch(op.operands[0])

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...ir.dynamic import Block, Operation, Value, operands, walk
 from ...ir.typed import STACK, add_at, setitem
-from .abstract import Abstract, Lanes, Shared, joined, merged
+from .abstract import Abstract, Lanes, Shared, check_rows, joined, merged
 from .folds import is_fold
 from .interpreter import STACKED, Interpreter
 from .patterns import NotSparse, equal, grouped, is_full
@@ -62,6 +62,8 @@ class Carried:
 
     kind: str
     initial: Any
+    parameter: Value
+    result: Value
     step: int = 0
     now: Any = None
     """The parameter: a value for each lane, or the shared array."""
@@ -98,9 +100,7 @@ class Loops(Interpreter):
             return self.in_turn(op, start, step, n, initial)
         if has_stack:
             raise NotSparse(STACKED)
-        if op.blocks[0].parameters[0] not in set(
-            operands(op.blocks[0])
-        ):  # each iteration does the same, as steps over time do
+        if _repeats(op):
             return self.in_turn(op, start, step, n, initial) if may_turn else self.any_times(op, initial)
         count, states = len(self.interactions), [(s, s.state()) for s in self.shared]
         try:
@@ -118,7 +118,7 @@ class Loops(Interpreter):
         return self.in_turn(op, start, step, n, initial)
 
     def in_turn(self, op: Operation, start: np.ndarray, step: np.ndarray, n: int, carried: list[Any]) -> list[Any]:
-        is_the_same = op.blocks[0].parameters[0] not in set(operands(op.blocks[0]))
+        repeats = _repeats(op)
         if (start == start[0]).all() and (step == step[0]).all():
             start, step = start[:1], step[:1]
         for k in range(n):
@@ -126,7 +126,7 @@ class Loops(Interpreter):
             versions = [s.version for s in self.shared]
             before, carried = carried, self.block(op.blocks[0], self.lanes, [index, *carried])
             is_settled = versions == [s.version for s in self.shared] and all(map(_is_same, before, carried))
-            if is_the_same and is_settled:
+            if repeats and is_settled:
                 break
             patterns = [p for x in carried if isinstance(x, Abstract) for p in x.patterns if p is not None]
             self.work += sum(p.nnz for p in patterns)
@@ -141,83 +141,78 @@ class Loops(Interpreter):
     ) -> tuple[list[Any], bool]:
         """Return the results of a loop, and whether they are as exact as those of one iteration after the other."""
         around, body, outer = self.lanes, op.blocks[0], len(self.shared)
+        check_rows(int(trips.sum()))
         lanes = Lanes(around, np.repeat(np.arange(around.count), trips))
         offset = np.arange(lanes.count) - np.repeat(np.cumsum(trips) - trips, trips)
         index = self.of(1, (start[lanes.parents] + offset * step[lanes.parents])[:, None])
-        used = set(operands(body))
-        carried = [
-            self.carried(x, p, r, body, lanes)
-            for x, p, r in zip(initial, body.parameters[1:], body.results, strict=True)
-        ]
+        parameters, used = body.parameters[1:], set(operands(body))
+        carried = [self.carried(*each, body, lanes) for each in zip(initial, parameters, body.results, strict=True)]
         for c in carried:
-            if c.kind == "laned":
-                c.now = _shifted(c.initial, None, lanes, offset)
-            elif c.kind == "counter":
-                known = c.initial.known[lanes.parents] if len(c.initial.known) > 1 else c.initial.known
-                c.now = self.of(1, known + (offset * c.step)[:, None], c.initial.sources)
-            elif c.kind == "shared":
-                c.now = self.share(c.initial)
-            elif c.kind == "same":
-                c.now = c.initial.in_lanes(lanes.parents)
-            elif c.kind == "fold":
-                c.now = self.of(c.initial.size)
-            else:
-                c.now = c.initial
+            self.begin(c, body, lanes, offset)
         is_exact = True
-        sweeps = 0
-        while True:
-            sweeps += 1
+        for sweep in range(1, MOST_SWEEPS + 1):
             before = [(s, s.reads, s.version) for s in self.shared]
             count = len(self.interactions)
             results = self.block(body, lanes, [index, *(c.now for c in carried)])
             again = False
-            for c, r, p in zip(carried, results, body.parameters[1:]):
-                if c.kind in ("shared", "outer"):
-                    if r is not c.now:
-                        is_exact = False
-                        self.replace(c.now, self.whole(r, lanes), lanes)
+            for c, r, p in zip(carried, results, parameters):
+                if c.kind in ("shared", "outer") and r is not c.now:
+                    is_exact = False
+                    self.replace(c.now, self.whole(r, lanes), lanes)
                 elif c.kind == "laned":
-                    shifted = _shifted(c.initial, self.whole(r, lanes), lanes, offset)
-                    if p not in used or _equal(c.now, shifted):
-                        c.now = shifted
-                        continue
-                    again = True
-                    c.now = shifted
-                    if sweeps >= SETTLED:
-                        is_exact = is_exact and c.initial.size == 1
-                        c.kind, c.now = "shared", self.share(c.initial)
+                    last, c.now = c.now, _shifted(c.initial, self.whole(r, lanes), lanes, offset)
+                    if p in used and not _equal(last, c.now):
+                        again = True
+                        if sweep >= SETTLED:
+                            is_exact = is_exact and c.initial.size == 1
+                            c.kind, c.now = "shared", self.share(c, body)
             for s, reads, version in before:
                 if s.version != version and s.reads != reads:
                     again = True
-                    is_exact = is_exact and sweeps < SETTLED
+                    is_exact = is_exact and sweep < SETTLED
             if not again:
                 break
             del self.interactions[count:]
-            if sweeps == MOST_SWEEPS:
-                raise NotSparse("what a loop depends on did not settle")
+        else:
+            raise NotSparse("what a loop depends on did not settle")
         found = [self.after(c, r, lanes, trips) for c, r in zip(carried, results)]
         del self.shared[outer:]
+        # An index that follows from the iteration before is not known here.
         unknown = [
             p in used and p.type.dtype.kind == "i" and c.kind in ("laned", "shared")
-            for c, p in zip(carried, body.parameters[1:])
+            for c, p in zip(carried, parameters)
         ]
         return found, is_exact and not any(unknown)
 
+    def begin(self, c: Carried, body: Block, lanes: Lanes, offset: np.ndarray) -> None:
+        """Set the parameter of a carried value for the first sweep."""
+        if c.kind == "laned":
+            c.now = _shifted(c.initial, None, lanes, offset)
+        elif c.kind == "counter":
+            known = c.initial.known[lanes.parents] if len(c.initial.known) > 1 else c.initial.known
+            c.now = self.of(1, known + (offset * c.step)[:, None], c.initial.sources)
+        elif c.kind == "shared":
+            c.now = self.share(c, body)
+        elif c.kind == "same":
+            c.now = c.initial.in_lanes(lanes.parents)
+        else:
+            c.now = c.initial if c.kind == "outer" else self.of(c.initial.size)
+
     def carried(self, x: Any, parameter: Value, result: Value, body: Block, lanes: Lanes) -> Carried:
         if isinstance(x, Shared):
-            return Carried("outer", x)
+            return Carried("outer", x, parameter, result)
         if result is parameter:
-            return Carried("same", x)
+            return Carried("same", x, parameter, result)
         by = _step(parameter, result, body)
         if by is not None and x.known is not None:
-            return Carried("counter", x, by)
+            return Carried("counter", x, parameter, result, by)
         if x.size > 1 and (lanes.count * x.size > MOST_LANED or _is_swept(parameter, body)):
-            return Carried("shared", x)
+            return Carried("shared", x, parameter, result)
         fold = parameter.type.is_inexact and is_fold(body, parameter, result, len(self.none) > 1)
-        return Carried("fold" if fold else "laned", x)
+        return Carried("fold" if fold else "laned", x, parameter, result)
 
-    def share(self, x: Abstract) -> Shared:
-        made = Shared.of(x, self.lanes)
+    def share(self, c: Carried, body: Block) -> Shared:
+        made = Shared.of(c.initial, self.lanes, _writes(body, c.parameter, c.result))
         self.shared.append(made)
         return made
 
@@ -229,9 +224,6 @@ class Loops(Interpreter):
             shared.write(found.filled(shared.lanes.count))
         if not lanes.maybe:
             shared.certain.reshape(-1, x.size)[at] = True
-
-    def of_lanes_around(self, x: Abstract, lanes: Lanes) -> Abstract:
-        return self.unions_of_lanes(x, lanes.parents, self.lanes.count)
 
     def unions_of_lanes(self, x: Abstract, at: np.ndarray, count: int) -> Abstract:
         """Return, for each of so many lanes, the union of x over the lanes of which ``at`` gives this number."""
@@ -249,7 +241,7 @@ class Loops(Interpreter):
         if isinstance(c.now, Shared):
             return c.now.after()
         if c.kind == "fold":
-            added = self.of_lanes_around(self.whole(result, lanes), lanes)
+            added = self.unions_of_lanes(self.whole(result, lanes), lanes.parents, self.lanes.count)
             return self.total([c.initial, added])
         ends = np.cumsum(trips)
         if c.kind == "counter":
@@ -314,6 +306,37 @@ class Loops(Interpreter):
             return list(after)
         one = self.total([self.unions(x, np.zeros(x.size, np.int64), 1) for x in changing])
         return [self.elements(one, np.zeros(b.size, np.int64)) if any(b is x for x in changing) else b for b in after]
+
+
+def _writes(body: Block, parameter: Value, result: Value) -> set[Operation]:
+    """Return the writes that make the result of a loop's body out of its parameter, through branches and inner loops.
+
+    What is written to other versions of the array, such as a changed copy, does not count.
+    """
+    makers = {r: op for op in walk(body) for r in op.results}
+    found: set[Operation] = set()
+    seen, waiting = {parameter}, [result]
+    while waiting:
+        value = waiting.pop()
+        op = makers.get(value)
+        if value in seen or op is None:
+            continue
+        seen.add(value)
+        if op.callee in (setitem, add_at):
+            found.add(op)
+            waiting.append(op.operands[0])
+        elif op.kind != "call":
+            k = op.results.index(value)
+            waiting += [b.results[k] for b in (op.blocks if op.kind == "if" else op.blocks[-1:])]
+            if op.kind != "if":
+                waiting.append(op.initial[k])
+    return found
+
+
+def _repeats(op: Operation) -> bool:
+    """Whether each iteration of a ``range`` does the same, as a step over time does: its body does not use the index."""
+    (body,) = op.blocks
+    return body.parameters[0] not in set(operands(body))
 
 
 def _is_swept(parameter: Value, body: Block) -> bool:
