@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
+from ..api import nestlevel
 from ..eager.recorded.call import call
 from ..eager.recorded.tape import Tape
 from ..errors import BadInput, MorulaError
@@ -14,7 +17,7 @@ from ..faults import prune
 from ..implicit import constant
 from ..source.definitions import LikeAFunction, describe, name_of
 from ..source.requirements import check_function
-from ..specialise.parts import Unsuited
+from ..specialise.parts import IntsAreDifferentiated, Outdated
 from ..values import tree
 from ..values.attributes import public_names
 from .frame_batches import Plan, planned
@@ -89,7 +92,7 @@ class Autobatched(LikeAFunction):
             raise
 
     def __morula_call__(self, tape: Tape, *args: Any) -> Any:
-        return call(tape, _run_for_derivatives, self, args)
+        return call(tape, _run, self, args)
 
     def __morula_trace__(self, trace: Any, *args: Any) -> Any:
         return trace.call(_in_turn, self, args)
@@ -128,7 +131,9 @@ def _axes(batch: Autobatched, args: tuple[Any, ...]) -> Sequence[int | None]:
         raise BadInput(f"autobatch: no argument of {name} is a list of samples; give one of them the axis 0 in in_axes")
     for i, x in given:
         if not isinstance(x, (list, tuple)):
-            raise BadInput(f"autobatch: argument {i} of {name} is a {type(x).__name__}; pass a list with an entry for each sample, or None in in_axes")
+            raise BadInput(
+                f"autobatch: argument {i} of {name} is a {type(x).__name__}; pass a list with an entry for each sample, or None in in_axes"
+            )
         if len(x) != len(given[0][1]):
             raise BadInput(
                 f"autobatch: the numbers of samples differ: argument {given[0][0]} has {len(given[0][1])}, but argument {i} has {len(x)}"
@@ -160,6 +165,8 @@ def _plan(batch: Autobatched, args: tuple[Any, ...]) -> Plan | None:
         if len(args) not in batch.kinds:
             batch.kinds[len(args)] = Kinds(f, _arguments(axes, shared))
         return planned(batch.kinds[len(args)], shared, samples)
+    except IntsAreDifferentiated:
+        return None
     except MorulaError as error:
         batch.reason = str(error)
         return None
@@ -179,7 +186,25 @@ def _arguments(axes: Sequence[int | None], shared: list[Any]) -> list[tuple[str,
     return found
 
 
-_constant_plan = constant(_plan)
+def _numbered_plan(batch: Autobatched, args: tuple[Any, ...]) -> Plan | None:
+    """Return a plan that knows which of the samples' numbers and arrays its frames read."""
+    axes = _axes(batch, args)
+    apart = [tree.rebuild(x, _another) if axis is not None else x for x, axis in zip(args, axes)]
+    plan = _plan(batch, tuple(apart))
+    if plan is not None:
+        plan.number(tree.leaves([x for x, axis in zip(apart, axes) if axis is not None]))
+    return plan
+
+
+def _another(path: tree.Path, leaf: Any) -> Any:
+    """Return an equal number that is an object of its own."""
+    if isinstance(leaf, np.ndarray):
+        return leaf
+    opposite = -leaf
+    return -opposite
+
+
+_constant_plan, _constant_numbered_plan = constant(_plan), constant(_numbered_plan)
 
 
 def _in_turn(batch: Autobatched, args: tuple[Any, ...]) -> list[Any]:
@@ -188,12 +213,20 @@ def _in_turn(batch: Autobatched, args: tuple[Any, ...]) -> list[Any]:
 
 
 def _run(batch: Autobatched, args: tuple[Any, ...]) -> list[Any]:
-    plan = _plan(batch, args)
-    return _in_turn(batch, args) if plan is None else plan(_shared(batch, args), [])
+    try:
+        return _run_once(batch, args)
+    except Outdated:
+        batch.kinds.clear()
+        return _run_once(batch, args)
 
 
-def _run_for_derivatives(batch: Autobatched, args: tuple[Any, ...]) -> list[Any]:
+def _run_once(batch: Autobatched, args: tuple[Any, ...]) -> list[Any]:
     plan = _constant_plan(batch, args)
-    if plan is None or plan.reads_variables:
+    if nestlevel() and plan is not None and plan.reads_variables:
+        plan = _constant_numbered_plan(batch, args)
+    if plan is None:
         return _in_turn(batch, args)
-    return plan(_shared(batch, args), [])
+    leaves = (
+        tree.leaves([x for x, axis in zip(args, _axes(batch, args)) if axis is not None]) if plan.is_numbered else []
+    )
+    return plan(_shared(batch, args), leaves)

@@ -8,30 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from ..api import adjoint, pullback
+from ..api import adjoint
 from ..eager.recorded.call import call
 from ..eager.recorded.tape import Tape
-from ..specialise.parts import Recursive, Unsuited
+from ..ir.typed import ArrayType
+from ..specialise.parts import LooksInto, NeedsResult, Outdated, Recursive
 from ..values import tree
 from ..values.layout import Build
-from .frames import Form, Kind, Kinds, called
+from .frames import Form, Kind, Kinds, Ragged, called, ragged
 
 SIZES = (512, 128, 32, 8)
 """The numbers of frames for which programs are compiled. A batch is divided into these, and its rest filled up."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Group:
     """Frames of one kind, none of which is a part of another."""
 
     kind: Kind
     frames: list[int] = field(default_factory=list)
     leaves: list[list[Any]] = field(default_factory=list)  # for each place, the numbers or arrays of all frames
-    variables: list[list[int] | None] = field(default_factory=list)  # likewise their numbers among the leaves of the samples
+    variables: list[Any] = field(default_factory=list)
+    """For each place, the numbers among the leaves of the samples, or lists of these; None if it has no derivative."""
     parts: list[list[int]] = field(default_factory=list)  # for each call, the frames that it is
 
 
-@dataclass
+@dataclass(eq=False)
 class Plan:
     """The frames of a batch in groups, each after those of its parts."""
 
@@ -49,13 +51,20 @@ class Plan:
     @property
     def reads_variables(self) -> bool:
         """Whether frames read numbers or arrays of the samples that have derivatives."""
-        return any(_is_variable(values[0]) for g in self.groups for values in g.leaves)
+        return any(_is_variable(t) for g in self.groups for t in g.kind.types)
+
+    @property
+    def is_numbered(self) -> bool:
+        return any(g.variables for g in self.groups)
 
     def number(self, leaves: Sequence[Any]) -> None:
         """Note for each number and array which of the leaves of the samples it is; each leaf is an object of its own."""
         of = {id(x): i for i, x in enumerate(leaves)}
         for g in self.groups:
-            g.variables = [[of[id(x)] for x in values] if _is_variable(values[0]) else None for values in g.leaves]
+            g.variables = [
+                [[of[id(e)] for e in x] if _is_list(t) else of[id(x)] for x in values] if _is_variable(t) else None
+                for values, t in zip(g.leaves, g.kind.types)
+            ]
 
     @property
     def calls(self) -> int:
@@ -89,13 +98,13 @@ def _planned(kinds: Kinds, shared: list[Any], samples: Sequence[Sequence[Any]]) 
             if len(parts) < len(kind.calls):
                 stack.append([*kinds.of(*called(kind.calls[len(parts)], found), shared), []])
                 continue
-            for part, form in zip(parts, kind.results):
-                if not of_frame[part].form.is_like(form):  # type: ignore[union-attr]
-                    raise Unsuited("results for parts that look alike have different forms")
+            kind = kinds.with_results(kind, found, [of_frame[part].form for part in parts], shared)
             height = 1 + max([heights[part] for part in parts], default=-1)
             group = places.get((height, id(kind)))
             if group is None:
-                group = places[height, id(kind)] = Group(kind, leaves=[[] for _ in kind.leaves], parts=[[] for _ in kind.calls])
+                group = places[height, id(kind)] = Group(
+                    kind, leaves=[[] for _ in kind.leaves], parts=[[] for _ in kind.calls]
+                )
             for of_place, i in zip(group.leaves, kind.leaves):
                 of_place.append(found[i])
             for of_call, part in zip(group.parts, parts):
@@ -153,34 +162,48 @@ class Buffers:
         return found if len(found) == size else np.concatenate([found, np.full(size - len(found), found[-1])])
 
 
-def _is_variable(x: Any) -> bool:
-    return np.asarray(x).dtype.kind in "fc"
+def _is_variable(kind: ArrayType | Ragged) -> bool:
+    return (kind.item if isinstance(kind, Ragged) else kind).is_inexact
+
+
+def _is_list(kind: ArrayType | Ragged) -> bool:
+    return isinstance(kind, Ragged) and kind.kind is not np.ndarray
 
 
 def _own(group: Group, leaves: Sequence[Any], first: int, last: int, size: int) -> list[np.ndarray]:
     """Return the numbers and arrays of frames, one array for each place, and one of zeros that tells their number."""
     found = [np.zeros(size)]
     for i, values in enumerate(group.leaves):
+        kind = group.kind.types[i]
         variables = group.variables[i] if group.variables else None
         if variables is not None:
-            values = [leaves[v] for v in variables]
+            values = [[leaves[v] for v in x] if _is_list(kind) else leaves[x] for x in variables]
+        if isinstance(kind, Ragged):
+            found += ragged(values[first:last], size, kind)
+            continue
         x = np.stack(values[first:last]) if isinstance(values[0], np.ndarray) else np.array(values[first:last])
         found.append(x if len(x) == size else np.concatenate([x, np.repeat(x[-1:], size - len(x), axis=0)]))
     return found
 
 
-def run(plan: Plan, shared: Any, leaves: Sequence[Any], run_one: Callable[..., list[Any]]) -> Buffers:
-    """Compute the results of all frames; ``run_one(program, shared, own, results)`` runs a program."""
+def run(plan: Plan, shared: Any, leaves: Sequence[Any], keep: Callable[..., None] | None = None) -> Buffers:
+    """Compute the results of all frames; ``keep`` is called with the inputs of each program."""
     results = Buffers(plan)
     for group in plan.groups:
         for first, last, size in pieces(len(group.frames)):
+            own = _own(group, leaves, first, last, size)
             inputs = [
                 [x[results.rows(parts, first, last, size)] for x in results.of(parts[0])] for parts in group.parts
             ]
-            y = run_one(group.kind.program, shared, _own(group, leaves, first, last, size), inputs)
+            try:
+                y = group.kind.program(shared, own, inputs)
+            except (LooksInto, NeedsResult, Recursive):
+                raise Outdated("the function looks into other parts than before") from None
             rows = results.row[group.frames[first:last]]
             for x, value in zip(results.of(group.frames[0]), y):
                 x[rows] = value[: last - first]
+            if keep is not None:
+                keep(own, inputs)
     return results
 
 
@@ -204,19 +227,13 @@ def execute(plan: Plan, shared: Any, leaves: Sequence[Any]) -> list[Any]:
 
     ``shared`` are the arguments that are the same for all, ``leaves`` those numbers and arrays of the samples that the plan has numbered.
     """
-    return results_of(plan, run(plan, shared, leaves, lambda program, *args: program(*args)))
+    return results_of(plan, run(plan, shared, leaves))
 
 
 @adjoint(execute)
 def _(plan: Plan, shared: Any, leaves: Sequence[Any]) -> Any:
-    backs: list[Any] = []
-
-    def run_one(program: Any, *args: Any) -> Any:
-        y, back = pullback(program, *args)
-        backs.append(back)
-        return y
-
-    results = run(plan, shared, leaves, run_one)
+    kept: list[Any] = []
+    results = run(plan, shared, leaves, lambda *inputs: kept.append(inputs))
 
     def back(dy: Any) -> Any:
         cotangents = Buffers(plan)
@@ -224,7 +241,7 @@ def _(plan: Plan, shared: Any, leaves: Sequence[Any]) -> Any:
             _add(cotangents, frame, given, plan.kinds[frame])
         total: Any = None
         of_leaves: list[Any] = [0.0 * x for x in leaves]
-        steps = reversed(backs)
+        steps = reversed(kept)
         for group in reversed(plan.groups):
             for first, last, size in reversed(list(pieces(len(group.frames)))):
                 rows = cotangents.row[group.frames[first:last]]
@@ -233,10 +250,9 @@ def _(plan: Plan, shared: Any, leaves: Sequence[Any]) -> Any:
                     seed = np.zeros((size, *x.shape[1:]), x.dtype)
                     seed[: last - first] = x[rows]
                     seeds.append(seed)
-                d_shared, d_own, d_results = next(steps)(seeds)
-                for variables, d in zip(group.variables, d_own[1:]):
-                    for i, v in enumerate(variables[first:last] if variables is not None else ()):
-                        of_leaves[v] = of_leaves[v] + d[i]
+                own, inputs = next(steps)
+                d_shared, d_own, d_results = group.kind.pull(seeds, shared, own, inputs)
+                _add_to_leaves(of_leaves, group, first, last, iter(d_own[1:]))
                 total = d_shared if total is None else tree.map_leaves(np.add, total, d_shared)
                 for parts, found in zip(group.parts, d_results):
                     into = cotangents.row[parts[first:last]]
@@ -254,3 +270,20 @@ def _add(cotangents: Buffers, frame: int, given: Any, kind: Kind) -> None:
     for x, t in zip(cotangents.of(frame), kind.form.types):
         if t.is_inexact:
             x[cotangents.row[frame]] += next(leaves)
+
+
+def _add_to_leaves(of_leaves: list[Any], group: Group, first: int, last: int, given: Iterator[Any]) -> None:
+    """Add the cotangents of the numbers and arrays that frames have read."""
+    for variables, kind in zip(group.variables, group.kind.types):
+        d = next(given)
+        if isinstance(kind, Ragged):
+            next(given)  # that of the lengths
+        if variables is None:
+            continue
+        for x, of_frame in zip(variables[first:last], d):
+            if _is_list(kind):
+                for v, e in zip(x, of_frame):
+                    of_leaves[v] = of_leaves[v] + e
+            else:
+                part = of_frame[: len(of_leaves[x])] if isinstance(kind, Ragged) else of_frame
+                of_leaves[x] = of_leaves[x] + part

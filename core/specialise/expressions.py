@@ -26,8 +26,8 @@ from .identity import identical
 from .instances import is_instance, special
 from .keys import use_as_key
 from .membership import contained
-from .rows import rows_of
 from .parts import LooksInto, Part
+from .rows import rows_of
 from .scopes import UNBOUND, Choice, Conflict, Late, Scope, local_names
 from .suspended import Generator
 from .traced import Array, NeedsConcrete, Scalar, Traced

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any, NoReturn
 
+import numpy as np
+
 from ..errors import BadInput
 from ..ir.dynamic import Value
 from ..source.definitions import describe
@@ -23,8 +25,25 @@ from .traced import FUNCTIONS, Array
 
 MOST_RESULTS = 10_000
 
-_SHALLOW = (isinstance, len, type, bool, iter, next, enumerate, zip, reversed, list, tuple, dict, operator.getitem, operator.not_)
+_SHALLOW = (
+    isinstance,
+    len,
+    type,
+    bool,
+    iter,
+    next,
+    enumerate,
+    zip,
+    reversed,
+    list,
+    tuple,
+    dict,
+    operator.getitem,
+    operator.not_,
+)
 """Functions that do not look into the items of a container."""
+
+_GOING_THROUGH = (len, iter, enumerate, zip, reversed, sum, np.array, np.asarray, np.stack)
 
 _PASSING = frozenset("append appendleft copy extend get insert items keys pop popleft values".split())
 """Methods of containers that take and return items without looking into them."""
@@ -38,16 +57,23 @@ class Part:
     def _look(self, *args: Any) -> NoReturn:
         raise LooksInto(self)
 
-    __len__ = __iter__ = __getitem__ = __contains__ = __call__ = __bool__ = __getattr__ = __format__ = _look  # type: ignore[assignment]
+    def _go_through(self) -> NoReturn:
+        raise LooksInto(self, True)
+
+    __len__ = __iter__ = _go_through
+    __getitem__ = __contains__ = __call__ = __bool__ = __getattr__ = __format__ = _look  # type: ignore[assignment]
     __eq__ = __lt__ = __gt__ = __le__ = __ge__ = _look  # type: ignore[assignment]
     __hash__ = object.__hash__
 
 
 class LooksInto(BaseException):
-    """The program looks into a part."""
+    """The program looks into a part.
 
-    def __init__(self, part: Part) -> None:
-        self.part = part
+    ``goes_through``: it asks for its length or for all of its items, as a loop does; it then may do without a known length.
+    """
+
+    def __init__(self, part: Part, goes_through: bool = False) -> None:
+        self.part, self.goes_through = part, goes_through
 
 
 class Recursive(BaseException):
@@ -66,6 +92,14 @@ class NeedsResult(BaseException):
 
 class Unsuited(BadInput):
     """The calls of a function for parts cannot be computed together."""
+
+
+class IntsAreDifferentiated(Unsuited):
+    """The structure holds ints of which a derivative is taken: they are indices and counts for compiled code."""
+
+
+class Outdated(Unsuited):
+    """A global or another value from outside has changed, and the function now looks into other parts."""
 
 
 @dataclass(frozen=True)
@@ -107,10 +141,12 @@ class Frame:
         if part is None:
             return NotImplemented
         if not _is_traced_into(function):
-            raise LooksInto(part)
+            raise LooksInto(part, any(function is f for f in (*_GOING_THROUGH, Part._go_through)))
         if any(f is function for f, *_ in trace.active):
             if type(function) is not FunctionType:
-                raise Unsuited(f"{describe(function)} is defined inside of the function and calls itself; define it outside, with what it uses as arguments")
+                raise Unsuited(
+                    f"{describe(function)} is defined inside of the function and calls itself; define it outside, with what it uses as arguments"
+                )
             raise Recursive(function)
         return NotImplemented
 
@@ -161,7 +197,12 @@ def _is_traced_into(function: Any) -> bool:
         function = function.__func__
     if type(function) is Closure:
         return True
-    return type(function) is FunctionType and function not in FUNCTIONS and surface.find(function) is None and not _is_numpys(function)
+    return (
+        type(function) is FunctionType
+        and function not in FUNCTIONS
+        and surface.find(function) is None
+        and not _is_numpys(function)
+    )
 
 
 def _is_numpys(function: FunctionType) -> bool:
