@@ -3,6 +3,6 @@
 Run: python -m benchmarks.batching [--quick]
 
 Contenders: eager gradients of one sample after the other; ``mo.autobatch``; NumPy, with the samples batched and the adjoint written by
-hand. The gradients are compared before they are timed. Runs alternate, and the median of each counts. ``programs`` holds
+hand. One core is used. The gradients are compared before they are timed. Runs alternate, and the median of each counts. ``programs`` holds
 those that ``autobatch`` was written with; ``held_out`` one that was written before its speed was looked at.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable
 from datetime import date
@@ -58,6 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.batching", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer samples and repeats, and no file written")
     options = parser.parse_args()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
     rows: Table = [
         [
             "gradient, 256 samples",

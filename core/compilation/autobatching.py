@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..api import nestlevel
 from ..eager.recorded.call import call
 from ..eager.recorded.tape import Tape
 from ..errors import BadInput, MorulaError
 from ..faults import prune
-from ..implicit import constant
 from ..source.definitions import LikeAFunction, describe, name_of
 from ..source.requirements import check_function
 from ..specialise.parts import IntsAreDifferentiated, Outdated
@@ -92,7 +90,7 @@ class Autobatched(LikeAFunction):
             raise
 
     def __morula_call__(self, tape: Tape, *args: Any) -> Any:
-        return call(tape, _run, self, args)
+        return _run(self, args, tape)
 
     def __morula_trace__(self, trace: Any, *args: Any) -> Any:
         return trace.call(_in_turn, self, args)
@@ -204,29 +202,27 @@ def _another(path: tree.Path, leaf: Any) -> Any:
     return -opposite
 
 
-_constant_plan, _constant_numbered_plan = constant(_plan), constant(_numbered_plan)
-
-
 def _in_turn(batch: Autobatched, args: tuple[Any, ...]) -> list[Any]:
     f, axes = batch.__wrapped__, _axes(batch, args)
     return [f(*[x if axis is None else x[i] for x, axis in zip(args, axes)]) for i in range(len(_samples(batch, args)))]
 
 
-def _run(batch: Autobatched, args: tuple[Any, ...]) -> list[Any]:
-    try:
-        return _run_once(batch, args)
-    except Outdated:
-        batch.kinds.clear()
-        return _run_once(batch, args)
+def _run(batch: Autobatched, args: tuple[Any, ...], tape: Tape | None = None) -> list[Any]:
+    """Run a batch, on a tape if one is given."""
 
+    def run(function: Any, *args: Any) -> Any:
+        return function(*args) if tape is None else call(tape, function, *args)
 
-def _run_once(batch: Autobatched, args: tuple[Any, ...]) -> list[Any]:
-    plan = _constant_plan(batch, args)
-    if nestlevel() and plan is not None and plan.reads_variables:
-        plan = _constant_numbered_plan(batch, args)
-    if plan is None:
-        return _in_turn(batch, args)
-    leaves = (
-        tree.leaves([x for x, axis in zip(args, _axes(batch, args)) if axis is not None]) if plan.is_numbered else []
-    )
-    return plan(_shared(batch, args), leaves)
+    for _ in range(2):
+        plan = _plan(batch, args)
+        if plan is None:
+            break
+        leaves: list[Any] = []
+        if tape is not None and plan.is_differentiated(tape):
+            plan = _numbered_plan(batch, args)
+            leaves = call(tape, tree.leaves, [x for x, axis in zip(args, _axes(batch, args)) if axis is not None])
+        try:
+            return run(plan, _shared(batch, args), leaves)
+        except Outdated:
+            batch.kinds.clear()
+    return run(_in_turn, batch, args)

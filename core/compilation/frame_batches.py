@@ -11,11 +11,13 @@ import numpy as np
 from ..api import adjoint
 from ..eager.recorded.call import call
 from ..eager.recorded.tape import Tape
+from ..eager.structured.captured import made_on, reached
 from ..ir.typed import ArrayType
 from ..specialise.parts import LooksInto, NeedsResult, Outdated, Recursive
 from ..values import tree
 from ..values.layout import Build
-from .frames import Form, Kind, Kinds, Ragged, called, ragged
+from .frames import Form, Kind, Kinds, called
+from .opened_structures import Ragged, ragged
 
 SIZES = (512, 128, 32, 8)
 """The numbers of frames for which programs are compiled. A batch is divided into these, and its rest filled up."""
@@ -48,10 +50,14 @@ class Plan:
     def __morula_call__(self, tape: Tape, shared: Any, leaves: Sequence[Any]) -> Any:
         return call(tape, execute, self, shared, leaves)
 
-    @property
-    def reads_variables(self) -> bool:
-        """Whether frames read numbers or arrays of the samples that have derivatives."""
-        return any(_is_variable(t) for g in self.groups for t in g.kind.types)
+    def is_differentiated(self, tape: Tape) -> bool:
+        """Whether numbers or arrays that frames read are inputs or results of a tape."""
+        given: set[int] = set()
+        for g in self.groups:
+            for values, kind in zip(g.leaves, g.kind.types):
+                if _is_variable(kind):
+                    reached(values, given)
+        return bool(given) and not all(given.isdisjoint(made) for made in made_on(tape))
 
     @property
     def is_numbered(self) -> bool:
@@ -139,10 +145,9 @@ class Buffers:
         self.form_of: dict[int, int] = {}  # by the kind's id
         for kind in {id(k): k for k in plan.kinds}.values():
             assert kind.form is not None
-            number = next((i for i, f in enumerate(forms) if f.is_like(kind.form)), len(forms))  # type: ignore[arg-type]
-            if number == len(forms):
+            if kind.form not in forms:
                 forms.append(kind.form)
-            self.form_of[id(kind)] = number
+            self.form_of[id(kind)] = forms.index(kind.form)
         self.row = np.zeros(plan.count, np.int64)
         counts = [0] * len(forms)
         for frame, kind in enumerate(plan.kinds):

@@ -24,7 +24,6 @@ from ..specialise.batches import differs
 from ..specialise.parts import (
     Call,
     Frame,
-    IntsAreDifferentiated,
     LooksInto,
     NeedsResult,
     Outdated,
@@ -34,40 +33,47 @@ from ..specialise.parts import (
 )
 from ..specialise.rows import Rows
 from ..specialise.traced import Array, Scalar, Storage, Traced, always_traces
-from ..values.layout import NUMBERS, NUMBERS_OF_NUMPY, STATIC, Build, Describe, Fixed, Holder, Hole, Layout, held_by
-from ..values.numbers import Int
+from ..values.layout import (
+    STATIC,
+    Build,
+    Describe,
+    Fixed,
+    Holder,
+    Hole,
+    Layout,
+    held_by,
+)
 from .batching import vmap
 from .compiled import calls_python
 from .just_in_time import jit
+from .opened_structures import (
+    ANY_LENGTH,
+    PART,
+    Opened,
+    Ragged,
+    count_opened,
+    is_leaf,
+    is_of_known_length,
+    leaves_in,
+    looked_at,
+    of_known_length,
+    paths_of,
+    ragged,
+    seen_of,
+    types_in,
+    with_path,
+)
 
 MOST_OPENED = 64
 """How many parts of a structure one call may look into."""
 
-Opened = dict[Any, Any]
-"""Which entries of a container are opened, by number, and which of theirs."""
 
-PART = object()
-ANY_LENGTH = "any length"
-"""In ``Opened``: a list is seen as rows of an array, an array without the length of its first axis."""
-
-
-@dataclass(frozen=True)
-class Ragged:
-    """Items of one type, of a list or tuple, or of an array along its first axis, whose number differs between frames."""
-
-    kind: type  # list, tuple or np.ndarray
-    item: ArrayType
-
-
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Form:
-    """The form of a result: its containers, and the types of its numbers and arrays."""
+    """The form of a result: its containers, and the types of its numbers and arrays; equal ones are one object (``Kinds.form``)."""
 
     layout: Layout
     types: tuple[ArrayType, ...]
-
-    def is_like(self, other: Form) -> bool:
-        return self.types == other.types and self.layout == other.layout
 
 
 @dataclass(eq=False)
@@ -77,7 +83,7 @@ class Kind:
     function: FunctionType
     arguments: tuple[tuple[str, Any], ...]  # of the function: ``shared``, or ``object`` number n of the frame
     opened: list[Opened | None]  # of each of the frame's objects
-    seen: list[Any]  # what is seen of its objects: see ``_seen``
+    seen: list[Any]  # what is seen of its objects: see ``seen_of``
     leaves: list[int] = field(default_factory=list)  # the places of its numbers and arrays
     types: list[ArrayType | Ragged] = field(default_factory=list)  # their types
     results: list[Form] = field(default_factory=list)  # of its calls
@@ -104,20 +110,31 @@ class Kinds:
     def __init__(self, function: FunctionType, arguments: Sequence[tuple[str, Any]]) -> None:
         self.function, self.arguments = function, tuple(arguments)
         self.functions = {function}
-        self.known: dict[Any, Node] = {}
-        self.count = 0
+        self.known: dict[Any, list[Node]] = {}
+        """For a function and its arguments: the first node, and those that hold kinds, in the order of their last use."""
+        self.forms: list[Form] = []
 
     def of(
         self, function: FunctionType, arguments: tuple[tuple[str, Any], ...], objects: Sequence[Any], shared: Any
     ) -> tuple[Kind, list[Any]]:
         """Return the kind of a frame, and what is at its places."""
-        node = self.known.get((function, arguments))
-        if node is None:
-            node = self.known[function, arguments] = Node([None] * len(objects))
+        nodes = self.known.get((function, arguments))
+        if nodes is None:
+            nodes = self.known[function, arguments] = [Node([None] * len(objects))]
+        # What a frame looks like at the end of the way decides the whole way, so the last nodes are tried first.
+        for i in range(len(nodes) - 1, 0, -1):
+            key, found = looked_at(objects, nodes[i].opened)
+            known = nodes[i].next.get(key)
+            if isinstance(known, Kind):
+                nodes.append(nodes.pop(i))
+                return known, found
+        node = nodes[0]
         while True:
             key, found = looked_at(objects, node.opened)
             known = node.next.get(key)
-            if type(known) is Kind:
+            if isinstance(known, Kind):
+                if all(node is not n for n in nodes):
+                    nodes.append(node)
                 return known, found
             if known is None:
                 longer = self.with_any_length(node, key, objects)
@@ -137,13 +154,13 @@ class Kinds:
             return first if isinstance(first, Node) else None
         paths: list[tuple[int, ...]] = []
         for i, (x, inside) in enumerate(zip(objects, node.opened)):
-            _paths(x, inside, (i,), paths)
+            paths_of(x, inside, (i,), paths)
         opened = list(node.opened)
         for path, a, b in zip(paths, key, first):
             if a != b:
-                if _is_of_known_length(opened[path[0]], path[1:]):
+                if is_of_known_length(opened[path[0]], path[1:]):
                     return None
-                opened[path[0]] = _with(opened[path[0]], (*path[1:], ANY_LENGTH))
+                opened[path[0]] = with_path(opened[path[0]], (*path[1:], ANY_LENGTH))
         node.lengths[alike] = found = Node(opened)
         return found
 
@@ -152,7 +169,7 @@ class Kinds:
     ) -> Node | Kind:
         """Trace the function for a frame; return its kind, or a node with one more part opened."""
         opened = node.opened
-        kind = Kind(function, arguments, opened, list(map(_seen, objects, opened)))
+        kind = Kind(function, arguments, opened, list(map(seen_of, objects, opened)))
         found = looked_at(objects, opened)[1]
         kind.leaves, kind.types = leaves_in(kind.seen), types_in(kind.seen)
         program = Program(self, kind)
@@ -162,7 +179,7 @@ class Kinds:
             except LooksInto as looks:
                 return Node(program.with_opened(looks))
             except MorulaError:
-                fixed = [_of_known_length(x) for x in opened]
+                fixed = [of_known_length(x) for x in opened]
                 if fixed == opened:
                     raise
                 return Node(fixed)
@@ -171,15 +188,22 @@ class Kinds:
                 if key in node.next:
                     return node.next[key]
                 continue
-            self.count += 1
             return kind
 
-    def with_results(self, kind: Kind, found: Sequence[Any], forms: Sequence[Form], shared: Any) -> Kind:
+    def form(self, layout: Layout, types: Sequence[ArrayType]) -> Form:
+        """Return the form of a result."""
+        for known in self.forms:
+            if known.types == tuple(types) and known.layout == layout:
+                return known
+        self.forms.append(Form(layout, tuple(types)))
+        return self.forms[-1]
+
+    def with_results(self, kind: Kind, found: Sequence[Any], forms: list[Form], shared: Any) -> Kind:
         """Return the kind for frames whose calls have results of these forms."""
         for known in (kind, *kind.variants):
-            if all(a is b or a.is_like(b) for a, b in zip(known.results, forms)):
+            if known.results == forms:
                 return known
-        made = Kind(kind.function, kind.arguments, kind.opened, kind.seen, kind.leaves, kind.types, list(forms))
+        made = Kind(kind.function, kind.arguments, kind.opened, kind.seen, kind.leaves, kind.types, forms)
         try:
             Program(self, made).trace(shared, [found[i] for i in kind.leaves])
         except (LooksInto, NeedsResult):
@@ -196,123 +220,10 @@ class Kinds:
         return kind.form
 
 
-def leaves_in(seen: Sequence[Any]) -> list[int]:
-    """Return the places of the numbers and arrays that are seen."""
-    flat_: list[Any] = []
-    for x in seen:
-        _flatten(x, flat_)
-    return [i for i, x in enumerate(flat_) if isinstance(x, (ArrayType, Ragged))]
-
-
-def _flatten(x: Any, found: list[Any]) -> None:
-    found.append(x)
-    for e in x.parts if isinstance(x, Holder) else ():
-        _flatten(e, found)
-
-
 def called(call: Call, found: Sequence[Any]) -> tuple[FunctionType, tuple[tuple[str, Any], ...], list[Any]]:
     """Return the frame of a call: its function, what its arguments are, and the objects that it is called for."""
-    arguments: list[tuple[str, Any]] = []
-    objects: list[Any] = []
-    for what, x in call.arguments:
-        if what == "shared":
-            arguments.append(("shared", x))
-        else:
-            arguments.append(("object", len(objects)))
-            objects.append(found[x] if what == "place" else x)
-    return call.function, tuple(arguments), objects
-
-
-def is_leaf(x: Any) -> bool:
-    kind = type(x)
-    return kind is np.ndarray or kind in NUMBERS or kind in NUMBERS_OF_NUMPY
-
-
-def looked_at(objects: Sequence[Any], opened: Sequence[Opened | None]) -> tuple[Any, list[Any]]:
-    """Return the key of what is seen of objects, and everything that is seen, in order."""
-    key: list[Any] = []
-    found: list[Any] = []
-    for x, inside in zip(objects, opened):
-        _look(x, inside, key, found)
-    return tuple(key), found
-
-
-def _look(x: Any, opened: Opened | None, key: list[Any], found: list[Any]) -> None:
-    found.append(x)
-    kind = type(x)
-    if kind in STATIC:
-        key.append((kind, x))
-    elif kind is Int:
-        raise IntsAreDifferentiated("ints of the structure are differentiated")
-    elif opened is None:
-        key.append(PART)
-    elif opened.get(ANY_LENGTH) is not None and (item := _item(x)) is not None:
-        key.append((ANY_LENGTH, kind, item))
-    elif kind is np.ndarray:
-        key.append((kind, x.dtype, x.shape))
-    elif kind in NUMBERS or kind in NUMBERS_OF_NUMPY:
-        key.append(kind)
-    else:
-        held = held_by(x)
-        if held is None:
-            raise Unsuited(
-                f"the structure contains a {kind.__name__}; it may consist of lists, tuples, dicts, objects, arrays, numbers and strings"
-            )
-        key.append((kind, held[0]))
-        for i, e in enumerate(held[1]):
-            _look(e, opened.get(i), key, found)
-
-
-def _item(x: Any) -> ArrayType | None:
-    """Return the type of the items of a list, a tuple or an array; None if they are of several types, or none."""
-    if type(x) is np.ndarray:
-        return ArrayType(x.dtype, x.shape[1:]) if x.ndim and len(x) else None
-    if type(x) not in (list, tuple) or not x or not all(map(is_leaf, x)):
-        return None
-    first = type_of(x[0])
-    return first if all(type_of(e) == first for e in x) else None
-
-
-def _paths(x: Any, opened: Opened | None, path: tuple[int, ...], found: list[tuple[int, ...]]) -> None:
-    """Append the paths of what ``_look`` finds."""
-    found.append(path)
-    if (
-        type(x) not in STATIC
-        and opened is not None
-        and not is_leaf(x)
-        and not (ANY_LENGTH in opened and _item(x) is not None)
-    ):
-        for i, e in enumerate(held_by(x)[1]):  # type: ignore[index]
-            _paths(e, opened.get(i), (*path, i), found)
-
-
-def _of_known_length(opened: Opened | None) -> Opened | None:
-    """Return what is opened, with lists of any length as lists of a known length."""
-    if opened is None:
-        return None
-    return {key: None if key == ANY_LENGTH else _of_known_length(x) for key, x in opened.items()}
-
-
-def _is_of_known_length(opened: Opened | None, path: Sequence[int]) -> bool:
-    """Whether a program that does not know the length of the list or array at a path has been refused."""
-    for i in path:
-        opened = (opened or {}).get(i)
-    return opened is not None and opened.get(ANY_LENGTH, {}) is None
-
-
-def _seen(x: Any, opened: Opened | None) -> Any:
-    """Return what is seen of an object: the type of a leaf, a constant, ``PART``, or a container with what is seen of its entries."""
-    if type(x) in STATIC:
-        return Fixed(x)
-    if opened is None:
-        return PART
-    item = _item(x) if opened.get(ANY_LENGTH) is not None else None
-    if item is not None:
-        return Ragged(type(x), item)
-    if is_leaf(x):
-        return type_of(x)
-    names, held = held_by(x)  # type: ignore[misc]
-    return Holder(type(x), names, [_seen(e, opened.get(i)) for i, e in enumerate(held)])
+    arguments, objects = call.of_frame
+    return call.function, arguments, [found[x] if is_place else x for is_place, x in objects]
 
 
 class Program:
@@ -349,9 +260,9 @@ class Program:
         if looks.goes_through:
             rest.append(ANY_LENGTH)
         opened = list(self.kind.opened)
-        if sum(map(_count, opened)) == MOST_OPENED:
+        if sum(map(count_opened, opened)) == MOST_OPENED:
             raise Unsuited(f"a call looks into more than {MOST_OPENED} parts of the structure")
-        opened[first] = _with(opened[first], rest)
+        opened[first] = with_path(opened[first], rest)
         return opened
 
     def run(self, trace: Any, shared: Any, own: Any, results: Any) -> Any:
@@ -378,8 +289,8 @@ class Program:
             raise Unsuited("the function returns values of different kinds depending on its numbers")
         described = Describe((Traced,))
         layout = described.describe(y)
-        form = Form(layout, tuple(x.type if isinstance(x, Traced) else type_of(x) for x in described.leaves))
-        if kind.form is not None and not (kind.form.is_like(form) and kind.calls == frame.calls):
+        form = self.kinds.form(layout, [x.type if isinstance(x, Traced) else type_of(x) for x in described.leaves])
+        if kind.form is not None and not (kind.form is form and kind.calls == frame.calls):
             raise Outdated("the calls for parts have changed")
         kind.form, kind.calls = form, frame.calls
         return trace.new(described.leaves)
@@ -427,36 +338,6 @@ def flat(x: Any, found: list[Any] | None = None, seen: set[int] | None = None) -
         for e in () if held is None else held[1]:
             flat(e, found, seen)
     return found
-
-
-def _count(opened: Opened | None) -> int:
-    return 0 if opened is None else 1 + sum(map(_count, opened.values()))
-
-
-def types_in(seen: Sequence[Any]) -> list[ArrayType | Ragged]:
-    """Return the types of the numbers and arrays that are seen."""
-    found: list[Any] = []
-    for x in seen:
-        _flatten(x, found)
-    return [x for x in found if isinstance(x, (ArrayType, Ragged))]
-
-
-def ragged(values: Sequence[Any], size: int, kind: Ragged) -> list[np.ndarray]:
-    """Return lists or arrays of any length as one array, filled up with zeros, and their lengths."""
-    most = max(map(len, values))
-    made = np.zeros((size, 1 << (most - 1).bit_length(), *kind.item.shape), kind.item.dtype)
-    for row, x in zip(made, values):
-        row[: len(x)] = x
-    return [made, np.array([*map(len, values), *[len(values[-1])] * (size - len(values))])]
-
-
-def _with(opened: Opened | None, path: Sequence[int]) -> Opened:
-    """Return what is opened with the part at a path opened too."""
-    if not path:
-        return {}
-    made = dict(opened or {})
-    made[path[0]] = _with(made.get(path[0]), path[1:])
-    return made
 
 
 def for_frame(program: Program, shared: Any, own: Any, results: Any) -> Any:

@@ -7,6 +7,7 @@ of the program.  Any other use of a part raises ``LooksInto``, and the function 
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -104,10 +105,24 @@ class Outdated(Unsuited):
 
 @dataclass(frozen=True)
 class Call:
-    """A call for parts: the function and, for each argument, ``("shared", number)``, ``("place", number)`` or ``("constant", value)``."""
+    """A call for parts: the function and its arguments.
 
-    function: FunctionType
-    arguments: tuple[tuple[str, Any], ...]
+    An argument is ``("shared", number)``, ``("place", number)``, or ``("constant", value, its text)``: 1, 1.0 and True are equal.
+    """
+
+    function: Any
+    arguments: tuple[tuple[Any, ...], ...]
+
+    @functools.cached_property
+    def of_frame(self) -> tuple[tuple[tuple[str, Any], ...], list[tuple[bool, Any]]]:
+        """What the arguments of the frame are, and for each of its objects, whether it is that of a place, and the number or the value."""
+        arguments: list[tuple[str, Any]] = []
+        objects: list[tuple[bool, Any]] = []
+        for what, x, *_ in self.arguments:
+            arguments.append(("shared", x) if what == "shared" else ("object", len(objects)))
+            if what != "shared":
+                objects.append((what == "place", x))
+        return tuple(arguments), objects
 
 
 @dataclass
@@ -124,6 +139,10 @@ class Frame:
     calls: list[Call] = field(default_factory=list)
     is_entering: bool = True
 
+    @property
+    def opened_ids(self) -> set[int]:
+        return {id(x) for x, _ in self.opened}
+
     def call(self, trace: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call for parts; NotImplemented if it is to be traced as any other."""
         if self.is_entering:  # the call that the frame is
@@ -138,11 +157,12 @@ class Frame:
             part = None
         else:
             part = _part_in(given)
-        if part is None:
-            return NotImplemented
         if not _is_traced_into(function):
-            raise LooksInto(part, any(function is f for f in (*_GOING_THROUGH, Part._go_through)))
-        if any(f is function for f, *_ in trace.active):
+            if part is not None:
+                raise LooksInto(part, any(function is f for f in (*_GOING_THROUGH, Part._go_through)))
+            return NotImplemented
+        is_for_parts = part is not None or any(id(x) in self.opened_ids for x in given)
+        if is_for_parts and any(f is function for f, *_ in trace.active):
             if type(function) is not FunctionType:
                 raise Unsuited(
                     f"{describe(function)} is defined inside of the function and calls itself; define it outside, with what it uses as arguments"
@@ -163,14 +183,14 @@ class Frame:
         self.calls.append(found)
         return self.results[len(self.calls) - 1]
 
-    def described(self, function: FunctionType, x: Any) -> tuple[str, Any]:
+    def described(self, function: FunctionType, x: Any) -> tuple[Any, ...]:
         is_changed = isinstance(x, Array) and (x.view is not None or self.fresh.get(id(x)) is not x.storage.value)
         if id(x) in self.places and not is_changed:
             return "place", self.places[id(x)]
         if id(x) in self.shared and not is_changed:
             return "shared", self.shared[id(x)]
         if type(x) in STATIC or type(x) in NUMBERS or type(x) in NUMBERS_OF_NUMPY:
-            return "constant", x
+            return "constant", x, repr(x)
         raise Unsuited(
             f"{describe(function)} calls itself with an argument that it has computed; pass only parts of its arguments, and return what is computed"
         )
