@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
+from dependence_limits import WAYS, limits
 from hypothesis import given, settings, strategies as st
 from random_typed import programs
 
@@ -13,7 +12,7 @@ from morula.core.compilation import transformed_calls  # noqa: F401  traces rule
 from morula.core.errors import NoDerivative
 from morula.core.ir.dynamic import Block, Function
 from morula.core.ir.evaluate import evaluate
-from morula.core.passes.dependence import dependence, loops
+from morula.core.passes.dependence import dependence
 from morula.core.passes.forward import forward
 from morula.core.passes.simplify import simplify
 
@@ -72,26 +71,6 @@ def entries_of_hessian(function, arguments):
             rows.append(np.stack(columns, 1))
         found = found + (np.nan_to_num(np.stack(rows, 2), nan=1.0) != 0).any(0)
     return found > 0
-
-
-WAYS = {
-    "in turn": {},
-    "at once": {"FEW": 0, "MOST_IN_TURN": 0},
-    "shared": {"FEW": 0, "MOST_IN_TURN": 0, "MOST_LANED": 0},
-}
-"""Limits by which the iterations of loops are interpreted one after the other, at once, or at once with one set for all."""
-
-
-@contextmanager
-def limits(way):
-    before = {name: getattr(loops, name) for name in WAYS[way]}
-    try:
-        for name, value in WAYS[way].items():
-            setattr(loops, name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(loops, name, value)
 
 
 def check(way, data, dynamic, is_second):
