@@ -105,8 +105,12 @@ def loaded(text, folder):
 @given(text=programs())
 def test_a_pattern_contains_every_entry_of_the_jacobian_of_a_loop(way, tmp_path, text):
     f = loaded(text, tmp_path)
-    with limits(way):
-        pattern = mo.sparse_jacobian(f, mode="forward").pattern(np.ones(N)).toarray()
+    try:
+        with limits(way):
+            pattern = mo.sparse_jacobian(f, mode="forward").pattern(np.ones(N)).toarray()
+    except mo.BadInput as error:
+        assert "cannot be compiled" in str(error), text
+        return
     rng = np.random.default_rng(0)
     for _ in range(3):
         entries = mo.jacobian(f, mode="forward")(rng.random(N)) != 0
