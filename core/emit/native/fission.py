@@ -16,7 +16,7 @@ a strip run the scalar version, whose digits may differ, and a backward sweep ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,6 +78,10 @@ class Parts:
     """Numbers that the body pops from a carried stack: the stack's place, and the distance from the top in bytes."""
     sizes: dict[int, int]
     """For each such stack the bytes that an iteration pops."""
+    checked: list[tuple[Operation, list[int]]]
+    """Reads at indices that may be out of range, and by how much each index grows with the counter."""
+    of_indices: list[Operation]
+    """What computes these indices."""
 
 
 def parts(f: FunctionCode, op: Operation) -> Parts | None:
@@ -135,6 +139,7 @@ class _Split:
                 self._note_pops(k, first, last)
         self.apart = {self.body.parameters[0], *(v for v in self.popped if not v.type.shape)}
         """Numbers that an iteration computes without the others."""
+        self.checked: dict[Operation, list[int]] = {}
 
     def _note_pops(self, k: int, stack: Value, last: Value) -> None:
         """Note the pops from a carried stack, if the body only pops from it, and numbers of bytes that are known."""
@@ -171,24 +176,32 @@ class _Split:
         kept = [r for o in moved for r in o.results if any(user not in moved for user in self.users[r])]
         if not moved or len(kept) > MOST_KEPT or not self._is_sequential(second):
             return None
-        first: list[Operation] = []
+        first = self._needed(able, moved)
+        needed = {v for o in first for v in o.operands}
+        popped = {v: place for v, place in self.popped.items() if v in needed}
+        checked = [(o, by) for o, by in self.checked.items() if o in first]
+        indices = {self.made[v]: None for o, _ in checked for v in o.positional[1:] if v in self.made}
+        return Parts(first, second, kept, popped, self.sizes, checked, self._needed(able, indices))
+
+    def _needed(self, able: Sequence[Operation], wanted: Collection[Operation]) -> list[Operation]:
+        """Return the operations ``wanted`` and those whose results they need, in order."""
+        found: list[Operation] = []
         needed: set[Value] = set()
         for o in reversed(able):
-            if o.callee is not typed.stack_pop and (o in moved or not needed.isdisjoint(o.results)):
-                first.append(o)
+            if o.callee is not typed.stack_pop and (o in wanted or not needed.isdisjoint(o.results)):
+                found.append(o)
                 needed.update(o.operands)
-        popped = {v: place for v, place in self.popped.items() if v in needed}
-        return Parts(first[::-1], second, kept, popped, self.sizes)
+        return found[::-1]
 
     def _admit(self) -> None:
         """Find what an iteration computes without the others."""
-        may_read = True
+        is_proved = True
         for o in self.body.operations:
             if o.callee is typed.raise_if:
-                may_read = may_read and self.f.program.bounds_check and self._is_of_reals(o.operands[0])
+                is_proved = is_proved and self.f.program.bounds_check and self._is_of_reals(o.operands[0])
             elif o.kind == "call" and not o.may_raise and all(map(self._is_known, o.operands)):
                 if o.callee is typed.getitem:
-                    is_able = may_read and self._is_read(o)
+                    is_able = self._is_read(o, is_proved)
                 else:
                     is_able = _is_plain(o) or _is_dear(self.f, o) and o.results[0] not in self.f.branching
                 if is_able:
@@ -197,13 +210,40 @@ class _Split:
     def _is_known(self, value: Value) -> bool:
         return value.is_constant or value not in self.inside or value in self.apart
 
-    def _is_read(self, op: Operation) -> bool:
-        """Return whether an operation reads a number from an array from outside, at an index that is in range."""
-        is_number = not any(v.type.shape for v in (*op.results, *op.positional[1:]))
-        return is_number and (op in self.f.proofs.in_range or not self.f.program.bounds_check)
+    def _is_read(self, op: Operation, is_proved: bool) -> bool:
+        """Return whether an operation reads a number from an array from outside.
+
+        The index must be in range or grow evenly, so that a strip can end before it is out of range.
+        """
+        index = op.positional[1:]
+        if any(v.type.shape for v in (*op.results, *index)):
+            return False
+        if is_proved and (op in self.f.proofs.in_range or not self.f.program.bounds_check):
+            return True
+        step = self.op.operands[2]
+        growth = [self._growth(v) for v in index]
+        if None in growth or not step.is_constant:
+            return False
+        self.checked[op] = [by * int(step.constant) for by in growth if by is not None]
+        return True
+
+    def _growth(self, value: Value) -> int | None:
+        """Return by how much an int grows when the counter grows by one; None if that is not known."""
+        if value is self.body.parameters[0]:
+            return 1
+        op = self.made.get(value)
+        if op is None:
+            return None if value in self.inside else 0
+        if op.callee not in (np.add, np.subtract, typed.cast) or any(v.type.dtype != np.int64 for v in op.positional):
+            return None
+        parts = [self._growth(v) for v in op.positional]
+        if None in parts:
+            return None
+        first, *others = [by for by in parts if by is not None]
+        return first + sum(others) if op.callee is np.add else first - sum(others)
 
     def _is_of_reals(self, condition: Value) -> bool:
-        """Return whether a condition tests real numbers; the proof that a later index is in range may rely on others."""
+        """Return whether a condition tests real numbers; the proof that an index is in range may rely on others."""
         op = self.f.order.maker.get(condition)
         if op is None or not _is_of_numbers(op):
             return condition.is_constant
@@ -261,7 +301,7 @@ def in_strips(
         def before(k: str) -> Sequence[str]:
             f.values[op.blocks[0].parameters[0]] = index(code.value(f"{onwards} {at}, {k}"))
             _pop(f, op, split, carried, k)
-            f.block(Block([], split.first, []))
+            _unchecked(f, split)
             for value, places in buffers.items():
                 dtype = _half(value)
                 for place, x in zip(places, registers(f.element(value))):
@@ -278,11 +318,41 @@ def in_strips(
         with code.scope():
             ahead = code.value(f"sub i64 {high}, {at}" if by > 0 else f"sub i64 {at}, {high}")
             size = code.call("llvm.umin.i64", "i64", [("i64", ahead), ("i64", str(SIZE))])
-            code.counted("0", size, 1, before, (), (), f.program.loop_marks("interleave.count", 1))
+            f.values[op.blocks[0].parameters[0]] = index(at)
+            safe = _in_range(f, split, size)
+            code.counted("0", safe, 1, before, (), (), f.program.loop_marks("interleave.count", 1))
             following = code.counted("0", size, 1, after, kinds, carried)
             return following, code.value(f"{onwards} {at}, {size}")
 
     return code.turns(low, high, by, strip, kinds, initial)
+
+
+def _in_range(f: FunctionCode, split: Parts, size: str) -> str:
+    """Return how many iterations of a strip, from the first, read at indices that are in range.
+
+    The second part ends the program in the next one.
+    """
+    code = f.code
+    f.block(Block([], split.of_indices, []))
+    for op, growth in split.checked:
+        for v, by, n in zip(op.positional[1:], growth, f.lengths(op.positional[0].type)):
+            at = f.element(v)
+            left = code.subtract(n, at) if by >= 0 else code.add(at, "1")
+            if abs(by) > 1:
+                left = code.value(f"udiv i64 {code.add(left, str(abs(by) - 1))}, {abs(by)}")
+            inside = code.value(f"icmp ult i64 {at}, {n}")
+            left = code.value(f"select i1 {inside}, i64 {left if by else size}, i64 0")
+            size = code.call("llvm.umin.i64", "i64", [("i64", size), ("i64", left)])
+    return size
+
+
+def _unchecked(f: FunctionCode, split: Parts) -> None:
+    """Emit the first part; its indices are in range."""
+    proved = [op for op, _ in split.checked if op not in f.proofs.in_range]
+    f.proofs.in_range.update(dict.fromkeys(proved, True))
+    f.block(Block([], split.first, []))
+    for op in proved:
+        del f.proofs.in_range[op]
 
 
 def _half(value: Value) -> np.dtype:
