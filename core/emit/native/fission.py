@@ -49,7 +49,15 @@ _DEAR = {
     **{np.power: "pow", np.float_power: "pow", np.logaddexp: "exp", np.logaddexp2: "exp2"},
 }
 """Functions that call one of the C library, which may have vector versions."""
-_SPECIAL = {"erf": "erf", "erfc": "erfc", "expit": "exp", "logit": "log", "xlogy": "log", "xlog1py": "log1p", "entr": "log"}
+_SPECIAL = {
+    "erf": "erf",
+    "erfc": "erfc",
+    "expit": "exp",
+    "logit": "log",
+    "xlogy": "log",
+    "xlog1py": "log1p",
+    "entr": "log",
+}
 """The same of ``scipy.special``."""
 _OF_TWO = ("pow", "hypot", "atan2")
 

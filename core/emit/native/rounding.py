@@ -39,7 +39,9 @@ def decisive(function: Function, of_errors: bool = True) -> set[Value]:
     def block(b: Block) -> None:
         for op in b.operations:
             if op.kind == "call":
-                is_exempt = op.results and (op.results[0] in raising or op.callee in _TESTS and op.results[0] in choosing)
+                is_exempt = op.results and (
+                    op.results[0] in raising or op.callee in _TESTS and op.results[0] in choosing
+                )
                 if _decides(op) and not is_exempt:
                     found.extend(v for v in op.operands if not v.is_constant)
                 for result in op.results:
