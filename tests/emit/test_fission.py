@@ -151,7 +151,7 @@ class RandomLoop:
         return values
 
 
-@settings(max_examples=drawn(160), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=drawn(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(choose=st.randoms(use_true_random=False), n=st.sampled_from([17, 40]), k=st.sampled_from(TRIPS))
 def test_random_loops_run_as_in_numpy(monkeypatch, choose, n, k):
     rng = np.random.default_rng(0)
@@ -334,6 +334,28 @@ def test_the_first_error_is_raised(monkeypatch, place, value, n, error):
             f(x, n)
     with pytest.raises(error):
         sum_of_exponentials(x, n)
+
+
+def test_errors_before_an_index_out_of_range(monkeypatch):
+    def f(x, scale, n):
+        total = 0.0
+        for i in range(n):
+            total += math.exp(scale * i)
+            total += math.log(total) * x[i]
+            total -= math.exp(-x[i])
+        return total
+
+    x = np.full(30, 0.5)
+    for run in compiled(f, monkeypatch):
+        with pytest.raises(IndexError):
+            run(x, 0.01, 31)
+        with pytest.raises(IndexError):
+            run(x, 0.01, 33)
+        with pytest.raises(OverflowError):
+            run(x, 709.0 / 28.5, 40)
+        with pytest.raises(OverflowError):
+            run(x, 709.0 / 29.5, 40)  # in the iteration whose index is out of range, before it is read
+    assert compiled(f, monkeypatch)[0](x, 0.01, 30) == pytest.approx(f(x, 0.01, 30), 1e-13)
 
 
 def test_writes_before_an_error_are_the_same(monkeypatch):

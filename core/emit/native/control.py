@@ -6,6 +6,7 @@ A block's result that is in another buffer than the operation's result is copied
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...ir.dynamic import Block, Operation, Value
@@ -123,7 +124,7 @@ def while_(f: FunctionCode, op: Operation) -> None:
         code.branch(f.element(condition.results[0]), inside, after)
         code.start(inside)
         bind(f, body.parameters, names)
-        following = _body(f, body, op.results)
+        following = _body(f, body, op.results, id(body))
         pause, again = code.new("pause"), code.new("again")
         rest = code.value(f"and i64 {turn}, {most - 1}")
         code.branch(code.value(f"icmp eq i64 {rest}, 0"), pause, again, f.unlikely())
@@ -141,13 +142,11 @@ def while_(f: FunctionCode, op: Operation) -> None:
     bind(f, op.results, names)
 
 
-def _body(
-    f: FunctionCode, body: Block, results: Sequence[Value], operations: Sequence[Operation] | None = None
-) -> list[str]:
-    """Emit a loop's body, or those of its ``operations``; return the next carried registers."""
-    f.block(body if operations is None else Block(body.parameters, list(operations), body.results))
+def _body(f: FunctionCode, body: Block, results: Sequence[Value], number: int) -> list[str]:
+    """Emit a loop's body; return the next carried registers. ``number`` is that of the block in ``f.order``."""
+    f.block(body)
     move(f, body.results, results)
-    return registers_of(f, body.results, f.order.yields[id(body)])
+    return registers_of(f, body.results, f.order.yields[number])
 
 
 def pushes(f: FunctionCode, body: Block, k: int) -> list[Operation]:
@@ -192,21 +191,22 @@ def turns(
     start, stop, step = (f.element(v) for v in op.operands[:3])
     kinds = [kind for value in op.results for kind in kinds_of(value)]
     split = parts(f, op)
-    operations = None if split is None else split.second
 
     def counted(low: str, high: str, by: int, index: Callable[[str], str]) -> list[str]:
-        def iteration(at: str, *carried: str) -> list[str]:
+        def iteration(operations: list[Operation], at: str, *carried: str) -> list[str]:
             bind(f, body.parameters, [index(at), *carried])
-            return _body(f, body, op.results, operations)
+            return _body(f, Block(body.parameters, operations, body.results), op.results, id(body))
 
         def run(low: str, high: str, by: int, turn: Any, kinds: Sequence[str], initial: Sequence[str]) -> list[str]:
             if split is None:
                 return code.counted(low, high, by, turn, kinds, initial)
-            return in_strips(f, op, split, (low, high, by), index, turn, kinds, initial)
+            return in_strips(f, op, split, (low, high, by), index, iteration, kinds, initial)
+
+        turn = partial(iteration, body.operations)
 
         if not most:
-            return run(low, high, by, iteration, kinds, first)
-        return strided(f, low, high, by, iteration, kinds, list(first), each, most, run)
+            return run(low, high, by, turn, kinds, first)
+        return strided(f, low, high, by, turn, kinds, list(first), each, most, run)
 
     known = number(step, op.operands[2].type.dtype)
     if known in (1, -1):

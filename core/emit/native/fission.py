@@ -8,7 +8,7 @@ The second loop has to run in order: it carries a sum, checks for errors, or bra
 LLVM vectorises it, with the vector versions of the C library's functions. It contains numbers that follow from the counter,
 loop invariants, elements of arrays that the loop does not write, and numbers that the body pops from a stack. Its results
 are kept in small arrays. The second loop raises the errors, in order; what the first loop computes beyond an iteration that
-ends the program has no effect.
+ends the program has no effect. Where an index is not proved to be in range but grows evenly, strips end before it is not.
 
 A function stays in the second loop if its last digits may decide a branch or an index (``rounding``): the last iterations of
 a strip run the scalar version, whose digits may differ, and a backward sweep may compute the same number in another loop.
@@ -17,6 +17,7 @@ a strip run the scalar version, whose digits may differ, and a backward sweep ma
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -292,14 +293,15 @@ def in_strips(
     split: Parts,
     ends: tuple[str, str, int],
     index: Callable[[str], str],
-    rest: Callable[..., list[str]],
+    iteration: Callable[..., list[str]],
     kinds: Sequence[str],
     initial: Sequence[str],
 ) -> list[str]:
     """Emit the iterations from one position up or down to another by strips; ``ends`` are these and the direction.
 
-    ``index(at)`` is the loop's counter at a position. ``rest(at, *carried)`` emits the second part there and returns the
-    next carried registers.
+    ``index(at)`` is the loop's counter at a position. ``iteration(operations, at, *carried)`` emits operations of the body there
+    and returns the next carried registers. An iteration that reads at an index out of range runs the whole body, which ends
+    the program.
     """
     code, (low, high, by) = f.code, ends
     buffers = _buffers(f, split.kept)
@@ -309,7 +311,7 @@ def in_strips(
         def before(k: str) -> Sequence[str]:
             f.values[op.blocks[0].parameters[0]] = index(code.value(f"{onwards} {at}, {k}"))
             _pop(f, op, split, carried, k)
-            _unchecked(f, split)
+            f.block(Block([], split.first, []))
             for value, places in buffers.items():
                 dtype = _half(value)
                 for place, x in zip(places, registers(f.element(value))):
@@ -321,25 +323,31 @@ def in_strips(
                 dtype = _half(value)
                 loaded = [load(code, address(code, place, k, dtype), dtype) for place in places]
                 f.values[value] = element(loaded, value.type.dtype)
-            return rest(code.value(f"{onwards} {at}, {k}"), *now)
+            return iteration(split.second, code.value(f"{onwards} {at}, {k}"), *now)
 
         with code.scope():
             ahead = code.value(f"sub i64 {high}, {at}" if by > 0 else f"sub i64 {at}, {high}")
             size = code.call("llvm.umin.i64", "i64", [("i64", ahead), ("i64", str(SIZE))])
             f.values[op.blocks[0].parameters[0]] = index(at)
             safe = _in_range(f, split, size)
-            code.counted("0", safe, 1, before, (), (), f.program.loop_marks("interleave.count", 1))
-            following = code.counted("0", size, 1, after, kinds, carried)
+            with _proved(f, split):
+                code.counted("0", safe, 1, before, (), (), f.program.loop_marks("interleave.count", 1))
+                following = code.counted("0", safe, 1, after, kinds, carried)
+            if split.checked:
+                bad, good = code.new("outside"), code.new("inside")
+                code.branch(code.value(f"icmp ult i64 {safe}, {size}"), bad, good, f.unlikely())
+                code.start(bad)
+                with code.scope():
+                    iteration(op.blocks[0].operations, code.value(f"{onwards} {at}, {safe}"), *following)
+                code.do("unreachable")
+                code.start(good)
             return following, code.value(f"{onwards} {at}, {size}")
 
     return code.turns(low, high, by, strip, kinds, initial)
 
 
 def _in_range(f: FunctionCode, split: Parts, size: str) -> str:
-    """Return how many iterations of a strip, from the first, read at indices that are in range.
-
-    The second part ends the program in the next one.
-    """
+    """Return how many iterations of a strip, from the first, read at indices that are in range."""
     code = f.code
     f.block(Block([], split.of_indices, []))
     for op, growth in split.checked:
@@ -354,11 +362,12 @@ def _in_range(f: FunctionCode, split: Parts, size: str) -> str:
     return size
 
 
-def _unchecked(f: FunctionCode, split: Parts) -> None:
-    """Emit the first part; its indices are in range."""
+@contextmanager
+def _proved(f: FunctionCode, split: Parts):
+    """Emit reads without checks: their indices are in range."""
     proved = [op for op, _ in split.checked if op not in f.proofs.in_range]
     f.proofs.in_range.update(dict.fromkeys(proved, True))
-    f.block(Block([], split.first, []))
+    yield
     for op in proved:
         del f.proofs.in_range[op]
 
