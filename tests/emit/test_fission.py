@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from sample_sizes import drawn
 
 import morula as mo
-from morula.core.emit.native import compile_function, control, fission, machine
+from morula.core.emit.native import compile_function, control, fission, fission_loops, machine
 from morula.core.emit.native.real_functions import vector_variants
 from morula.core.ir import typed
 from morula.core.ir.builder import Builder
@@ -33,7 +33,7 @@ needs_vectors = pytest.mark.skipif(
 def short_strips(monkeypatch):
     """Split loops of any length, into several strips; without the cache, which does not know of this."""
     monkeypatch.setattr(fission, "LEAST", 1)
-    monkeypatch.setattr(fission, "SIZE", 16)
+    monkeypatch.setattr(fission_loops, "SIZE", 16)
     monkeypatch.setenv("MORULA_CACHE", "0")
 
 

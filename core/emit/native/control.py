@@ -13,7 +13,8 @@ from ...ir.dynamic import Block, Operation, Value
 from ...ir.typed import STACK
 from .arrays import Array, Memory
 from .elements import element, number, register_kinds, registers
-from .fission import in_strips, parts
+from .fission import parts
+from .fission_loops import in_strips
 from .function import PARTS, FunctionCode, emits
 from .fusion import is_array
 from .interrupts import count, stride, strided
