@@ -135,6 +135,10 @@ class Calls:
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call any function: interpret it, trace it, or call it at once."""
         self.trace.steps.take()
+        if self.trace.part_frame is not None:
+            found = self.trace.part_frame.call(self.trace, function, args, kwargs)
+            if found is not NotImplemented:
+                return found
         if self.trace.may_choose and not _takes_choices(function):
             args = tuple(with_one_choice(self.trace, x) for x in args)
         if self.trace.may_choose and not _takes_choices(function) and has_choices((function, *args, *kwargs.values())):

@@ -25,6 +25,7 @@ from .array_subclasses import is_of_numbers
 from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance, is_of_python
+from .parts import LooksInto, Part
 from .scopes import UNBOUND, Choice, Closure, Conflict, Late
 from .text_methods import method
 from .traced import ATTRIBUTES, METHODS, Array, Traced, current
@@ -187,6 +188,8 @@ class Objects:
             return distributed(self.trace, x, lambda o: self.attribute(o, name))
         if isinstance(x, Conflict):
             x.refuse()
+        if type(x) is Part:
+            raise LooksInto(x)
         if type(x) is Closure and name in x.named:
             return x.named[name]
         if type(x) is Derived:

@@ -18,6 +18,7 @@ from ..source.yields import YIELDS
 from .branches import Jump
 from .choices import distributed
 from .expressions import IN_PLACE
+from .parts import LooksInto, Part
 from .raising import Ended, Region
 from .rows import rows_of
 from .scopes import Closure
@@ -328,6 +329,8 @@ class StatementsOf:
             raise BadInput(f"an assignment to {ast.unparse(target)} cannot be compiled")
 
     def unpack(self, targets: list[ast.expr], x: Any) -> None:
+        if type(x) is Part:
+            raise LooksInto(x)
         starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
         rows = rows_of(x)
         if rows is not None and not starred:
