@@ -13,7 +13,8 @@ from ..errors import BadInput, NoDerivative
 from ..implicit import constant
 from ..ir.builder import text_of_shape
 from ..ir.dynamic import Function, Value
-from ..ir.typed import checkpointed, custom as operation
+from ..ir.memory_policies import policy_of
+from ..ir.typed import custom as operation
 from ..jacobians import series as taylor_mode
 from ..jacobians.functions import forwarddiff, hessian, jacfwd, jacobian
 from ..passes.reverse.cotangents import conform
@@ -88,10 +89,10 @@ def _hook(trace: Any, g: Callable[[Any], Any], x: Any) -> Any:
 
 
 @always_traces(api.checkpoint)
-def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Trace ``f`` with loops that store few states and recompute iterations; other values are decided one by one."""
+def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, policy: Any = None, memory: Any = None, **kwargs: Any) -> Any:
+    """Trace ``f`` with loops that have a memory policy."""
     check_function(f)
-    before, trace.memory_policy = trace.memory_policy, checkpointed
+    before, trace.memory_policy = trace.memory_policy, policy_of(policy, memory)
     try:
         return trace.call(f, *args, **kwargs)
     finally:

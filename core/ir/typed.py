@@ -4,7 +4,7 @@ The data structure is that of ``dynamic``, with a type for every value.  Values 
 containers, closures or objects, and no mutation: a write returns a new array (the back ends detect where it can be done
 in place).
 
-Operations are ``if``, ``while``, ``range`` (see ``dynamic``; a loop's callee is ``checkpointed`` or None) and calls.  The
+Operations are ``if``, ``while``, ``range`` (see ``dynamic``; a loop's callee is None, a memory policy or ``AtMost``) and calls.  The
 callee of a call is
 
  - a NumPy or SciPy **ufunc**: operands broadcast against each other; each has exactly the dtype of the ufunc's loop,
@@ -253,8 +253,13 @@ stack_push = Primitive("stack_push", _push)
 stack_pop = Primitive("stack_pop", lambda shape, stack, n: (*stack[-n:], stack[:-n]))
 """stack_pop(stack, n=) -> (*values, stack): the n values pushed last, in the order of the pushes."""
 
-checkpointed = Primitive("checkpointed", lambda shape: None)
-"""The callee of a ``while`` or ``range`` whose adjoint stores few states and recomputes iterations from them."""
+
+@dataclass(frozen=True)
+class AtMost:
+    """The callee of a ``range`` that has at most so many iterations, whatever its bounds are."""
+
+    iterations: int
+
 
 # Texts
 
