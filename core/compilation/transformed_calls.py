@@ -14,7 +14,7 @@ from ..implicit import constant
 from ..ir.builder import text_of_shape
 from ..ir.dynamic import Function, Value
 from ..ir.memory_policies import policy_of
-from ..ir.typed import custom as operation
+from ..ir.typed import custom as operation, rerun_begins, rerun_ends
 from ..jacobians import series as taylor_mode
 from ..jacobians.functions import forwarddiff, hessian, jacfwd, jacobian
 from ..passes.reverse.cotangents import conform
@@ -93,8 +93,15 @@ def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, policy: Any = Non
     """Trace ``f`` with loops that have a memory policy."""
     check_function(f)
     before, trace.memory_policy = trace.memory_policy, policy_of(policy, memory)
+    chosen = trace.memory_policy
+    is_rerun = trace.level > 0 and not chosen.is_stored
     try:
-        return trace.call(f, *args, **kwargs)
+        if is_rerun:
+            trace.builder.call(rerun_begins, [], [], call=chosen)
+        y = trace.call(f, *args, **kwargs)
+        if is_rerun:
+            trace.builder.call(rerun_ends, [], [], call=chosen)
+        return y
     finally:
         trace.memory_policy = before
 

@@ -261,6 +261,22 @@ class AtMost:
     iterations: int
 
 
+# Checkpointed calls
+
+rerun_begins = Primitive("rerun_begins", lambda shape, call: None, effect=True)
+"""rerun_begins(call=object): from here to the ``rerun_ends`` of the same call, the backward sweep runs the operations again.
+
+Both stand in programs that are still to be differentiated: ``passes.reverse.reruns`` gathers what is between them.
+"""
+
+rerun_ends = Primitive("rerun_ends", lambda shape, call: None, effect=True)
+
+rerun = Primitive("rerun", lambda shape: None)
+"""The callee of a ``range`` of one iteration, which stands for a checkpointed call while its adjoint is written."""
+
+apart = Primitive("apart", lambda shape, x: np.array(x))
+"""apart(x): x, as an operand of operations that must not be merged with equal ones: they run again to save memory."""
+
 # Texts
 
 

@@ -13,6 +13,7 @@ from ...ir.typed import (
     Dim,
     broadcast_to,
     cast,
+    apart,
     complex_of,
     concatenate,
     custom,
@@ -66,6 +67,11 @@ def _complex_of(walk: Walk, op: Operation, *parts: Any) -> Any:
     return lax.complex(
         *(jnp.broadcast_to(aligned(x, v.type, result), result.bounds) for x, v in zip(parts, op.operands))
     )
+
+
+@lowers(apart)
+def _apart(walk: Walk, op: Operation, x: Any) -> Any:
+    return lax.optimization_barrier(x)
 
 
 @lowers(full)

@@ -11,6 +11,7 @@
     rereading       values that loops need not save because an array still holds them
     storage         how values of variable length are saved
     checkpoint      loops that hold few states and recompute iterations from them
+    reruns          checkpointed calls, which the backward sweep runs again
     stacks          the stack that loops push on, threaded through the program
     strong_zero     products in which a cotangent of zero gives zero
 

@@ -27,6 +27,7 @@ from ..dead_code import remove_dead_code
 from ..inline import Copy, copy_function, free_values, inline
 from .cotangents import Cotangents, as_type
 from .residuals import has_unknown_length, size, stored_bytes, uses
+from .reruns import quieten
 from .stacks import thread
 
 if TYPE_CHECKING:
@@ -73,7 +74,10 @@ class _Loop:
         self.active = [v for v in [*self.captured, *self.parameters] if v in sweep.active]
         plain = Function("iteration", [self.index, *self.parameters], Block([], *_parts(self.body)))
         self.plain = copy_function(plain)
-        _quiet(self.plain.block, op.callee)
+        quieten(self.plain.block)
+        for inner in walk(self.plain.block):
+            if inner.callee is op.callee:  # one policy is for the outermost loops of a call
+                inner.callee = None
 
     def planned(self, policy: Policy) -> Plan | None:
         """Choose the state, and a plan for it; None: store everything."""
@@ -411,18 +415,6 @@ def _read(forward: Function, results: int) -> list[int]:
     remove_dead_code(made)
     used = {*uses(made.block.operations), *made.block.results}
     return [i for i, p in enumerate(parameters) if p in used]
-
-
-def _quiet(block: Block, policy: object) -> Block:
-    """Remove checks, which the forward sweep has made, from code that runs again, and the policy of loops in it."""
-    block.operations = [op for op in block.operations if op.results]
-    for op in block.operations:
-        op.may_raise = False
-        if op.callee is policy:
-            op.callee = None
-        for inner in op.blocks:
-            _quiet(inner, policy)
-    return block
 
 
 def iterations_of(b: Builder, start: Value, stop: Value, step: Value) -> Value:

@@ -16,8 +16,8 @@ import numpy as np
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Operation, Value
 from ...ir.memory_policies import Policy
-from ...ir.typed import INT64, ArrayType, AtMost, lengths
-from . import checkpoint
+from ...ir.typed import INT64, ArrayType, AtMost, lengths, rerun
+from . import checkpoint, reruns
 from .checkpoint import iterations_of
 from .cotangents import Cotangents, strong
 from .residuals import has_unknown_length, size
@@ -34,6 +34,9 @@ DEFAULT = Policy()
 
 def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -> None:
     """Write the adjoint of a loop in ``block``; at least one of its results has a cotangent."""
+    if op.callee is rerun:
+        reruns.adjoint(sweep, op, cotangents)
+        return
     iterations = op.callee.iterations if isinstance(op.callee, AtMost) else op.iterations
     is_bounded = sweep.target != "native" and (iterations is None or has_unknown_length(op.blocks[-1]))
     policy = op.callee if isinstance(op.callee, Policy) and not op.callee.is_stored else DEFAULT if is_bounded else None

@@ -24,6 +24,7 @@ from .activity import active_values, may_have_cotangent
 from .cotangents import Cotangents, as_type, strong, zeros
 from .rereading import Rereading
 from .residuals import choose, discardable, running_cost, size, uses
+from .reruns import gather, scatter
 from .storage import Part, Slot
 
 if TYPE_CHECKING:
@@ -317,6 +318,7 @@ class Sweeps:
 def sweeps_of(function: Function, active: Sequence[bool], target: str, called: Called) -> Sweeps:
     """Return the sweeps of a function, in which every push and pop still acts on ``CURRENT``."""
     made = copy_function(function)
+    gather(made.block)
     sweep = Sweep(made.block, made.parameters, active_values(made, active), target, called)
     seeds, adjoint = sweep.whole(made, active, [may_have_cotangent(v) for v in made.block.results])
     saved: list[Value] = []
@@ -337,6 +339,8 @@ def sweeps_of(function: Function, active: Sequence[bool], target: str, called: C
     rename(made.block, sweep.replaced)
     rename(adjoint, sweep.restored)
     rename(Block(parameters), sweep.restored)
+    for block in (made.block, adjoint):
+        scatter(block)
     backward = Function(f"{function.name}_backward", [*parameters, *seeds], adjoint, function.filename)
     forward = Function(f"{function.name}_forward", made.parameters, made.block, function.filename)
     return Sweeps(forward, backward, len(seeds))
