@@ -63,6 +63,11 @@ class Policy:
     def is_stored(self) -> bool:
         return self.name == "store"
 
+    @property
+    def is_for_loops(self) -> bool:
+        """Whether it was asked for, rather than chosen by default."""
+        return self.name != ""
+
     def renewed(self) -> Policy:
         """The same policy for another call."""
         return Policy(self.name, self.snapshots, self.memory)
