@@ -104,6 +104,7 @@ from .api import (
 from .errors import BadInput, MorulaError, NoDerivative, NonFinite
 from .forward import jvp, linearize
 from .implicit import constant, implicit
+from .ir.memory_policies import online, revolve
 from .jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
 from .jacobians.series import derivatives, taylor
 from .jacobians.wirtinger import wirtinger
@@ -150,12 +151,14 @@ __all__ = [
     "linearize",
     "lowering",
     "nestlevel",
+    "online",
     "pmax",
     "pmean",
     "pmin",
     "psum",
     "pullback",
     "random",
+    "revolve",
     "show",
     "stop_gradient",
     "tangent",

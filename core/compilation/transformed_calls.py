@@ -89,11 +89,14 @@ def _hook(trace: Any, g: Callable[[Any], Any], x: Any) -> Any:
 
 
 @always_traces(api.checkpoint)
-def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, policy: Any = None, memory: Any = None, **kwargs: Any) -> Any:
+def _checkpoint(
+    trace: Any, f: Callable[..., Any], *args: Any, policy: Any = None, memory: Any = None, **kwargs: Any
+) -> Any:
     """Trace ``f`` with loops that have a memory policy."""
     check_function(f)
     before, trace.memory_policy = trace.memory_policy, policy_of(policy, memory)
     chosen = trace.memory_policy
+    trace.policies.append(chosen)
     is_rerun = trace.level > 0 and not chosen.is_stored
     try:
         if is_rerun:

@@ -50,6 +50,14 @@ class Plan:
         return (again + length) / max(1, length)
 
 
+@dataclass(frozen=True)
+class Note:
+    """What was chosen for a loop, for ``explain``: the predicted peak in bytes, and a text."""
+
+    peak: float
+    text: str
+
+
 @dataclass(frozen=True, eq=False)
 class Policy:
     """A policy for the loops of one checkpointed call; its identity tells which loops share a budget."""
@@ -57,7 +65,7 @@ class Policy:
     name: str = ""
     snapshots: int | None = None
     memory: float | None = None
-    notes: dict[Any, str] = field(default_factory=dict)  # what was chosen for each loop, for ``explain``
+    notes: dict[int, Note] = field(default_factory=dict)  # by line of a loop: what was chosen for it
 
     @property
     def is_stored(self) -> bool:
@@ -174,7 +182,9 @@ def bytes_of(memory: Any) -> float:
     elif isinstance(memory, (int, float)) and not isinstance(memory, bool):
         found = float(memory)
     if found is None or not 0 < found < math.inf:
-        raise BadInput(f"memory={memory!r} is not an amount of memory; write bytes as a number, or text like '200MB' or '1.5GiB'")
+        raise BadInput(
+            f"memory={memory!r} is not an amount of memory; write bytes as a number, or text like '200MB' or '1.5GiB'"
+        )
     return found
 
 
@@ -189,31 +199,45 @@ def text_of_bytes(n: float) -> str:
     return f"{n:.0f} bytes"
 
 
-def planned(
-    policy: Policy,
-    length: int | None,
-    state: float,
-    residuals: float,
-    rest: float,
-    loops: int = 1,
-    is_single: bool = False,
-) -> Plan | None:
+@dataclass(frozen=True)
+class Costs:
+    """What a loop needs, in bytes, and its number of iterations, None if that is not known before the program runs."""
+
+    length: int | None
+    state: float  # a snapshot
+    residuals: float  # what the adjoint of an iteration needs
+    rest: float  # everything else that the backward sweep holds
+
+    def peak(self, plan: Plan | None) -> float:
+        if plan is None:
+            return self.rest + (self.length or 1) * self.residuals
+        return self.rest + (plan.snapshots + 2) * self.state + plan.segment * self.residuals
+
+    def note(self, policy: Policy, line: int, plan: Plan | None) -> None:
+        """Note for ``explain`` what was chosen for the loop at a line."""
+        peak = self.peak(plan)
+        name = f"memory={text_of_bytes(policy.memory)!r}" if policy.memory is not None else policy.name or "checkpoint"
+        if plan is None:
+            how = f"everything is stored, {text_of_bytes(self.residuals)} in each iteration"
+        else:
+            extra = "" if self.length is None else f", {plan.extra(self.length):.2f} extra forward passes"
+            segments = f"segments of {plan.segment} iteration{'s' if plan.segment > 1 else ''}"
+            how = f"{plan.snapshots} snapshots of {text_of_bytes(self.state)}, {segments}{extra}"
+        text = f"the loop at line {line} ({name}): {how}, about {text_of_bytes(peak)} at the peak"
+        policy.notes[line] = Note(peak, text)
+
+
+def planned(policy: Policy, costs: Costs, loops: int = 1, is_single: bool = False) -> Plan | None:
     """Return the plan for a loop; None if everything is to be stored.
 
-    Args:
-        policy: what was asked for.
-        length: the number of iterations, None if it is not known before the program runs.
-        state: the bytes of a snapshot.
-        residuals: the bytes that the adjoint of an iteration needs.
-        rest: the bytes of everything else that the backward sweep holds.
-        loops: the number of loops that share a budget.
-        is_single: whether a segment must be a single iteration.
+    ``loops`` is the number of loops that share a budget, and ``is_single`` says that segments are single iterations.
 
     Raises:
         BadInput: the budget is too small for every schedule.
     """
+    length, state = costs.length, costs.state
     if policy.memory is not None:
-        return _within(policy.memory, loops, length, state, residuals, rest, is_single)
+        return _within(policy.memory, costs, loops, is_single)
     longest = math.inf if length is None else max(1, length)
     if policy.snapshots is not None:
         return Plan(int(min(policy.snapshots, longest)), 1)
@@ -229,32 +253,30 @@ def planned(
     return Plan(-(-int(longest) // segment), segment)
 
 
-def _within(
-    asked: float, loops: int, length: int | None, state: float, residuals: float, rest: float, is_single: bool
-) -> Plan | None:
-    """The plan with the fewest recomputed iterations in so many bytes."""
-    room = asked / loops - rest
-    least = 3 * state + residuals
-    if room < least:
-        needed = text_of_bytes(loops * (rest + least))
+def _within(asked: float, costs: Costs, loops: int, is_single: bool) -> Plan | None:
+    """The plan with the fewest recomputed iterations in so many bytes; the smallest of several."""
+    length, state, residuals = costs.length, max(1.0, costs.state), max(1.0, costs.residuals)
+    room = asked / loops - costs.rest
+    if room < 3 * state + residuals:
+        needed = text_of_bytes(loops * costs.peak(Plan(1, 1)))
         raise BadInput(
             f"memory={text_of_bytes(asked)!r} is not enough: with one snapshot the backward sweep of this loop needs {needed} "
             f"(state {text_of_bytes(state)}, adjoint of an iteration {text_of_bytes(residuals)}, cotangents and temporaries "
-            f"{text_of_bytes(rest)}{f', {loops} such loops' if loops > 1 else ''}); allow that much"
+            f"{text_of_bytes(costs.rest)}{f', {loops} such loops' if loops > 1 else ''}); allow that much"
         )
     if length is None:
-        segment = 1 if is_single else max(1, int(min(SEGMENT, room / 4 / max(1.0, residuals))))
-        snapshots = (room - segment * residuals) / max(1.0, state) - 2
-        return Plan(max(2, 2 * int(min(UNKNOWN, snapshots) / 2)), segment)
+        segment = 1 if is_single else max(1, int(min(SEGMENT, room / 4 / residuals)))
+        snapshots = min(UNKNOWN, (room - segment * residuals) / state - 2)
+        return Plan(max(2, 2 * int(snapshots / 2)), segment)
     if length * residuals <= room:
         return None
-    best: tuple[float, Plan] | None = None
+    best: tuple[tuple[float, float], Plan] | None = None
     for segment in [1] if is_single else _candidates(length):
-        snapshots = int(min(length, (room - segment * residuals) / max(1.0, state) - 2))
+        snapshots = int(min(length, (room - segment * residuals) / state - 2))
         if snapshots < 1:
             break
         plan = Plan(min(snapshots, -(-length // segment)), segment)
-        found = plan.extra(length)
+        found = plan.extra(length), costs.peak(plan)
         if best is None or found < best[0]:
             best = found, plan
     assert best is not None

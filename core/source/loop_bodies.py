@@ -96,7 +96,9 @@ class _Rewriting:
         for p in self.given:
             p.annotation = None
         a = self.tree.args
-        arguments = ast.arguments(a.posonlyargs, a.args, a.vararg, a.kwonlyargs, [None] * len(a.kwonlyargs), a.kwarg, [])
+        arguments = ast.arguments(
+            a.posonlyargs, a.args, a.vararg, a.kwonlyargs, [None] * len(a.kwonlyargs), a.kwarg, []
+        )
         definition = ast.FunctionDef(f"{self.prefix}s", arguments, body, [], **type_parameters())
         fill_locations(ast.copy_location(definition, self.tree))
         kept = copied(definition)
@@ -144,7 +146,9 @@ class _Rewriting:
     def function_of(self, loop: Any, body: list[ast.stmt], parameters: list[str]) -> ast.expr:
         """Make a function of statements, and return the name under which rewritten code finds it."""
         arguments = ast.arguments([], [ast.arg(n) for n in parameters], None, [], [], None, [])
-        definition = ast.FunctionDef(f"{self.prefix}_step", arguments, [copied(s) for s in body], [], **type_parameters())
+        definition = ast.FunctionDef(
+            f"{self.prefix}_step", arguments, [copied(s) for s in body], [], **type_parameters()
+        )
         fill_locations(ast.copy_location(definition, loop))
         kept = copied(definition)
         inner, cells, captured = compiled_within(self.function, definition, {})

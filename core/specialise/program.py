@@ -138,6 +138,7 @@ class Interpreter(Branches):
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
         self.axes, self.by_own_rule, self.batches, self.lowered = {}, [], [], []
+        self.policies: list[Any] = []  # the memory policies of checkpointed calls
         self.filters: list[Any] = []  # those of warnings, before each context that sets some
         self.filter_regions: list[Any] = []
         self.recorded = False  # whether warnings are recorded, and dropped with the record
@@ -334,6 +335,7 @@ class Program:
     """The outside lists, dicts and objects, by id: the program assumes that no argument is one of them."""
     locks: tuple[Any, ...]  # held while it runs, and its changes are made
     batches: tuple[str, ...]  # how each batch is computed
+    policies: tuple[Any, ...]  # the memory policies of checkpointed calls, with what was chosen for each loop
 
     def result(self, results: list[Any], parameters: Sequence[Any], objects: Any) -> Any:
         """Build the Python result from the function's results, its parameters, and the caller's numbered objects.
@@ -497,4 +499,5 @@ def _traced(
         {} if has_one_memory else trace.outside.holders(),
         tuple(trace.outside.locks.found),
         tuple(trace.batches),
+        tuple(trace.policies),
     )

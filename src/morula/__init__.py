@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .core.errors import BadInput, MorulaError, NoDerivative, NonFinite
     from .core.forward import jvp, linearize
     from .core.implicit import constant, implicit
+    from .core.ir.memory_policies import online, revolve
     from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
     from .core.jacobians.series import derivatives, taylor
     from .core.jacobians.wirtinger import wirtinger
@@ -92,6 +93,7 @@ __all__ = [
     "ml",
     "nestlevel",
     "ode",
+    "online",
     "optim",
     "physics",
     "pmax",
@@ -100,6 +102,7 @@ __all__ = [
     "psum",
     "pullback",
     "random",
+    "revolve",
     "show",
     "stop_gradient",
     "symbolic",

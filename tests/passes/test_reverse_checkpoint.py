@@ -106,9 +106,7 @@ def steps_run(policy, n, is_known=True):
 
     def body(b, x, stop):
         stop = b.constant(n, np.int64) if is_known else stop
-        return b.range_(
-            b.constant(0, np.int64), stop, b.constant(1, np.int64), lambda i, t: [b.ufunc(np.sin, t)], [x]
-        )
+        return b.range_(b.constant(0, np.int64), stop, b.constant(1, np.int64), lambda i, t: [b.ufunc(np.sin, t)], [x])
 
     f = with_policy(program(body, FLOAT64, INT64), policy)
     run = Counting()

@@ -57,7 +57,9 @@ def checkpoint(f: Callable[..., Any], *args: Any, policy: Any = None, memory: An
 
 
 @handles(checkpoint)
-def _checkpoint(tape: Tape, f: Callable[..., Any], *args: Any, policy: Any = None, memory: Any = None, **kwargs: Any) -> Any:
+def _checkpoint(
+    tape: Tape, f: Callable[..., Any], *args: Any, policy: Any = None, memory: Any = None, **kwargs: Any
+) -> Any:
     check_function(f)
     chosen = policy_of(policy, memory)
     if tape.tangents is not None or chosen.is_stored:  # forward mode stores nothing

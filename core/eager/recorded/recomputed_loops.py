@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...ir.memory_policies import Plan, Policy, planned
+from ...ir.memory_policies import Costs, Plan, Policy, planned
 from ...ir.schedules import split
 from ...rules.registry import CALLERS
 from ...source.definitions import NoSource
@@ -52,9 +52,7 @@ class _PolicyRun:
     def __init__(self, policy: Policy, kind: Callable[..., _Loop]) -> None:
         self.policy, self.kind = policy, kind
 
-    def run(
-        self, tape: Tape, body: Any, source: Any, state: tuple[Any, ...], read: tuple[Any, ...]
-    ) -> tuple[Any, ...]:
+    def run(self, tape: Tape, body: Any, source: Any, state: tuple[Any, ...], read: tuple[Any, ...]) -> tuple[Any, ...]:
         first, loop = len(tape.records), self.kind(body, source, read, self.policy)
         state = loop.whole(tape, state)
         join(tape, first)
@@ -91,7 +89,10 @@ class _Loop:
         The sweep of an iteration makes about half as many: overwritten entries and cotangents of local arrays.
         """
         held = _bytes(state)
-        return planned(self.policy, length, held, 1.6 * residuals, 4 * (held + _bytes(self.read)) + 1.6 * residuals)
+        rest = 4 * held + 2 * _bytes(self.read) + residuals
+        if self.policy.memory is not None:
+            rest += 0.1 * self.policy.memory  # memory that the allocator cannot use
+        return planned(self.policy, Costs(length, held, 1.6 * residuals, rest))
 
     def run(self, tape: Tape, at: int, stop: int, snapshots: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run iterations ``at`` to ``stop`` and keep at most so many states, and all records of the last segment."""
@@ -179,9 +180,7 @@ class _While(_Loop):
                 record[2].snapshots = max(1, plan.snapshots - number)
         return state
 
-    def next_leg(
-        self, tape: Tape, start: int, stop: int, state: tuple[Any, ...]
-    ) -> tuple[int, tuple[Any, ...], bool]:
+    def next_leg(self, tape: Tape, start: int, stop: int, state: tuple[Any, ...]) -> tuple[int, tuple[Any, ...], bool]:
         """Run a leg; return the iterations so far, the state, and whether the loop goes on."""
         repeat = Repeat(tape, Legs(self, start, stop, 1), state, {}, self.roots)
         for k in range(start, stop):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NoDerivative
+from ...exclusion import undo
 from ...rules.registry import CALLERS
 from ...source.definitions import describe
 from ...values.memory import identity, owner
@@ -166,9 +167,21 @@ def _is_numeric(y: Any) -> bool:
 
 def _run_again(table: Cotangents, record: Record) -> None:
     _, y, f, args, kwargs, state, contents = record
+    del record  # with what the run returned, which is of no use once its cotangent is known
     dy = table.take(y)
     if dy is not None or any(table.reached(a) for a, _ in contents):
-        _pull_again(table, record, dy)
+        again = Tape(table.parent)
+        again.integers = None if table.tape is None else table.tape.integers
+        if type(f) is Legs and f.prepared is not None:
+            again.records, f.prepared = f.prepared, None
+            seed(table, y, dy)
+            del y, dy
+            _sweep_and_drop(again, table, state.outside)
+        else:
+            with state.restored():
+                _make_again(again, table, y, dy, f, args, kwargs, contents)
+                del y, dy
+                _sweep_and_drop(again, table, state.outside)
     later = set()  # arrays of which what a later stretch left will be written back
     for a, index, _ in reversed(table.redo):
         if index is not ...:
@@ -180,34 +193,31 @@ def _run_again(table: Cotangents, record: Record) -> None:
         table.write(a, ..., before)
 
 
-def _pull_again(table: Cotangents, record: Record, dy: Any) -> None:
-    """Run a call again and sweep it; arrays then hold what the call left in them."""
-    _, y, f, args, kwargs, state, contents = record
-    again = Tape(table.parent)
-    again.integers = None if table.tape is None else table.tape.integers
-    if type(f) is Legs and f.prepared is not None:
-        again.records, f.prepared = f.prepared, None
-        seed(table, y, dy)
-        _sweep_and_drop(again, table, y, state.outside)
-        return
+def _make_again(
+    again: Tape, table: Cotangents, y: Any, dy: Any, f: Any, args: Any, kwargs: Any, contents: Contents
+) -> None:
+    """Make a run again on a tape, check that it returns the same, and enter the cotangent of its result."""
     after = [np.copy(a) for a, _ in contents]
-    with state.restored():
-        try:
-            for a, before in contents:
-                table.write(a, ..., before)
-            found = call(again, f, *args, **kwargs)
-            same = all(np.array_equal(a, b, a.dtype.kind in "fc") for (a, _), b in zip(contents, after))
-        except Exception as error:
-            for (a, _), b in zip(contents, after):
-                table.write(a, ..., b)
-            raise _differs(f) from error
-        if not same or not _same(found, y):
-            raise _differs(f)
-        seed(table, found, dy)
-        _sweep_and_drop(again, table, found, state.outside)
+    try:
+        for a, before in contents:
+            table.write(a, ..., before)
+        found = call(again, f, *args, **kwargs)
+        same = all(np.array_equal(a, b, a.dtype.kind in "fc") for (a, _), b in zip(contents, after))
+    except Exception as error:
+        for (a, _), b in zip(contents, after):
+            table.write(a, ..., b)
+        raise _differs(f) from error
+    if not same or not _same(found, y):
+        raise _differs(f)
+    seed(table, found, dy)
+    again.records.append((_nothing, found))  # its values may have cotangents after the sweep
 
 
-def _sweep_and_drop(again: Tape, table: Cotangents, y: Any, outside: set[int]) -> None:
+def _nothing(table: Cotangents, record: Record) -> None:
+    """Pull back a record that only holds a value."""
+
+
+def _sweep_and_drop(again: Tape, table: Cotangents, outside: set[int]) -> None:
     """Sweep a tape whose values, except those ``outside``, are of no use afterwards.
 
     Legs of a loop come first on it. What stands behind them is swept and dropped before they are made again.
@@ -219,20 +229,22 @@ def _sweep_and_drop(again: Tape, table: Cotangents, y: Any, outside: set[int]) -
     try:
         for record in reversed(records[legs:]):
             record[0](table, record)
-        for x in [*valued([y, *records[legs:]], table)]:
+        for x in [*valued(records[legs:], table)]:
             if id(x) in known:
                 table.alive[id(x)] = x
             else:
                 table.drop(x)
+        x = record = None
         table.redo = [e for e in table.redo if identity(e[0]) in known]
-        del records[legs:], y
+        del records[legs:]
         while records:
-            record = records[-1]
-            record[0](table, record)
-            records.pop()
+            _run_again(table, records.pop())
     finally:
-        redo(table)
-        table.redo, table.tape = redone, enclosing
+        ending = [functools.partial(redo, table)]
+        try:
+            undo(ending)
+        finally:
+            table.redo, table.tape = redone, enclosing
     for key in [k for k in table.alive if k not in table.arrays and k not in table.numbers]:
         del table.alive[key]
 

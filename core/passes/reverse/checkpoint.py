@@ -19,7 +19,7 @@ import numpy as np
 
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Operation, Value, walk
-from ...ir.memory_policies import Plan, Policy, planned
+from ...ir.memory_policies import Costs, Plan, Policy, planned
 from ...ir.schedules import split
 from ...ir.typed import INT64, STACK, ArrayType, AtMost, callback, lengths
 from ...rules.connected import connected
@@ -85,12 +85,13 @@ class _Loop:
         self.choose_states(segment)
         state = sum(size(t) for t in self.types)
         residuals = stored_bytes(segment.forward, len(self.active))
-        rest = 2 * state + 2 * sum(size(v.type) for v in self.active)
+        rest = 2 * sum(size(v.type) for v in self.active)
+        costs = Costs(self.op.iterations, state, residuals, rest)
         # The adjoint of an iteration may hold the states of loops in it, which are large.
         is_single = self.sweep.target != "native" and has_unknown_length(self.body)
-        plan = planned(
-            policy, self.op.iterations, state, residuals, rest, self.sweep.sharing[self.op.callee], is_single
-        )
+        plan = planned(policy, costs, max(1, self.sweep.sharing[policy]), is_single)
+        if self.op.callee is policy:
+            costs.note(policy, self.op.line, plan)
         if plan is not None:
             self.sweeps = segment if plan.segment == 1 else self.segment(plan.segment)
         return plan
@@ -186,9 +187,7 @@ class _Schedule:
         return top, b.getitem(places, [top], ("i",), []), self.state(rooms, top)
 
     def state(self, rooms: Sequence[Value], number: Value) -> list[Value]:
-        return [
-            as_type(self.b, self.b.getitem(x, [number], _row_of(x), []), t) for x, t in zip(rooms, self.loop.types)
-        ]
+        return [as_type(self.b, self.b.getitem(x, [number], _row_of(x), []), t) for x, t in zip(rooms, self.loop.types)]
 
     def leg(self, number: Value, at: Value, target: Value) -> Value:
         """How far to run from the last of ``number`` snapshots, before iteration ``at``, towards a segment."""
@@ -303,9 +302,7 @@ class _Forward:
         made = self.replaced(extra, test, body)
         return _Held(made[0], made[2:], False)
 
-    def replaced(
-        self, extra: list[Value], test: Callable[..., Value], body: Callable[..., list[Value]]
-    ) -> list[Value]:
+    def replaced(self, extra: list[Value], test: Callable[..., Value], body: Callable[..., list[Value]]) -> list[Value]:
         """Make the loop a ``while`` over legs that carries more variables, and return their results."""
         b, op, width = self.b, self.op, len(self.loop.initial)
         carried = [*self.loop.initial, *extra]
