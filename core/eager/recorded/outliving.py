@@ -18,17 +18,24 @@ from ..unrecorded.opaque import Opaque
 from .tape import Record
 
 
-def escapes(made: list[Record], y: Any, outside: set[int]) -> bool:
+def escapes(made: list[Record], y: Any, outside: set[int], before: Any = ()) -> bool:
     """Whether a result of some records, a number or an array, is referenced from outside of these records and ``y``.
 
-    ``outside`` identifies values that were there before: arrays that the records write into.  Compares reference counts with the references found in the records; an unexplained reference counts as outside.
+    ``outside`` identifies values that were there before: arrays that the records write into.  ``before`` are further
+    values that must not be referenced elsewhere: those that the steps before have returned, in a tuple.  Compares
+    reference counts with the references found in the records; an unexplained reference counts as outside.
     """
-    if _surely_owned(made, y):
+    if not before and _surely_owned(made, y):
         return False
     passed = {identity(x) for x in values_in([y])} | outside
     results: dict[int, Any] = {id(x): x for x in values_in([r[1] for r in made]) if identity(x) not in passed}
+    earlier = [x for x in values_in(before) if identity(x) not in outside]
+    results |= {id(x): x for x in earlier}
     results |= {id(owner(x)): owner(x) for x in results.values() if isinstance(x, np.ndarray)}
-    counts: Counter[int] = Counter()
+    counts: Counter[int] = Counter(map(id, earlier))
+    del earlier
+    if before:
+        counts.update(map(id, values_in([y])))
     sample: list[Any] = [(object(),)]
     x = sample[0]
     alone = sys.getrefcount(x)  # the count of an object that only a record and the name x refer to
@@ -50,6 +57,27 @@ def escapes(made: list[Record], y: Any, outside: set[int]) -> bool:
     references = {key: sys.getrefcount(x) for key, x in results.items()}
     none = references.pop(0)
     return any(n - none > counts[key] for key, n in references.items())
+
+
+def is_shared(y: Any, outside: set[int]) -> bool:
+    """Whether a number or an array in the tuple ``y``, except those ``outside``, is referenced from elsewhere, or might be."""
+    for x in y:
+        if isinstance(x, (tuple, list, dict)):
+            return True
+        if type(x) not in NUMBER_TYPES and not isinstance(x, np.ndarray) or identity(x) in outside:
+            continue
+        while isinstance(x, np.ndarray) and x.base is not None:  # a view refers to what it shows
+            if sys.getrefcount(x) > _ALONE + sum(x is e for e in y):
+                return True
+            x = x.base
+        if sys.getrefcount(x) > _ALONE + max(1, sum(x is e for e in y)):
+            return True
+    return False
+
+
+_sample = [object()]
+_ALONE = max(sys.getrefcount(x) for x in _sample) - 1
+"""The references of an object that nothing but the name of a loop and the call that counts them refers to."""
 
 
 def _surely_owned(made: list[Record], y: Any) -> bool:

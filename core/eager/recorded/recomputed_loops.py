@@ -23,7 +23,7 @@ from ...source.definitions import NoSource
 from ...source.loop_bodies import WithLoops, with_loops
 from .access import getitem, iterate
 from .call import call
-from .repeated import Legs, Repeat, is_leg, join, merged
+from .repeated import Legs, Repeat, is_leg, join, may_merge, merged
 from .tape import Tape
 
 _found: WeakKeyDictionary[FunctionType, WithLoops | None] = WeakKeyDictionary()
@@ -119,12 +119,14 @@ class _Loop:
             repeat = Repeat(tape, Legs(self, start, stop, snapshots), state, {}, self.roots)
             for k in range(start, stop):
                 first, before = len(tape.records), state
-                state = repeat.step(partial(self.step, tape, k, before))
+                state = repeat.step(partial(self.step, tape, k, before), before)
                 if not repeat.is_possible:
                     repeat.end(k, before, first)
                     break
-            else:
-                repeat.end(stop, state)
+                del before
+                if repeat.must_end(state) or k + 1 == stop:
+                    repeat.end(k + 1, state)
+                    break
             start = k + 1
         return state
 
@@ -142,8 +144,9 @@ class _For(_Loop):
         if self.policy.memory is not None and len(items):
             self.plan = Plan(1, 1)
             first = Repeat(tape, Legs(self, 0, 1, 1), state, {}, self.roots)
-            before, state = state, first.step(partial(self.step, tape, 0, state))
+            state = first.step(partial(self.step, tape, 0, state))
             if first.is_possible:
+                first.must_end(state)
                 first.end(1, state)
             start, residuals = 1, first.bytes
         plan = self.plan_for(len(items) - start, state, residuals)
@@ -171,7 +174,7 @@ class _While(_Loop):
         base, at, goes_on = len(tape.records), 0, True
         while goes_on:
             legs = tape.records[base:]
-            if len(legs) == most and all(map(is_leg, legs)):
+            if len(legs) == most and may_merge(legs):
                 tape.records[base:] = map(merged, legs[::2], legs[1::2])
                 distance *= 2
             at, state, goes_on = self.next_leg(tape, at, at + distance, state)
@@ -185,22 +188,25 @@ class _While(_Loop):
         repeat = Repeat(tape, Legs(self, start, stop, 1), state, {}, self.roots)
         for k in range(start, stop):
             first, before = len(tape.records), state
-            goes_on, *after = repeat.step(partial(self.attempt, tape, before))
+            goes_on, after = repeat.step(partial(self.attempt, tape, before), before)
             if not goes_on or not repeat.is_possible:
                 repeat.end(k, before, first)
-                return (k + 1, tuple(after), True) if goes_on else (k, before, False)
-            state = tuple(after)
-        repeat.end(stop, state)
-        return stop, state, True
+                return (k + 1, after, True) if goes_on else (k, before, False)
+            state = after
+            del before, after
+            if repeat.must_end(state) or k + 1 == stop:
+                break
+        repeat.end(k + 1, state)
+        return k + 1, state, True
 
     def attempt(self, tape: Tape, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run an iteration if the condition holds; return whether it does, and the state."""
         if not call(tape, bool, call(tape, self.source, *state, *self.read)):
-            return (False, *state)
-        return (True, *call(tape, self.body, *state, *self.read))
+            return False, state
+        return True, call(tape, self.body, *state, *self.read)
 
     def step(self, tape: Tape, k: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
-        return self.attempt(tape, state)[1:]
+        return self.attempt(tape, state)[1]
 
 
 def _bytes(x: Any) -> float:

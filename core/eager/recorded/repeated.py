@@ -21,7 +21,7 @@ from ...rules.registry import CALLERS
 from ...source.definitions import describe
 from ...values.memory import identity, owner
 from .call import call
-from .outliving import escapes, values_in
+from .outliving import escapes, is_shared, values_in
 from .pullback import seed
 from .restored import State
 from .stores import shape_back
@@ -53,15 +53,18 @@ class Repeat:
         self.bytes = 0.0  # what the records of the last step held
         self.is_possible = self.state.is_whole
 
-    def step(self, run: Callable[[], Any]) -> Any:
-        """Run a step, and drop its records if it can be made again; ``is_possible`` tells whether."""
+    def step(self, run: Callable[[], Any], before: tuple[Any, ...] = ()) -> Any:
+        """Run a step, and drop its records if it can be made again; ``is_possible`` tells whether.
+
+        ``before`` is what the step before it has returned.
+        """
         tape = self.tape
         first, written = len(tape.records), set(tape.written)
         y = run()
         made = tape.records[first:]
         self.is_possible = self.is_possible and _is_numeric(y)
         overwritten = self.overwritten(made, written) if self.is_possible else None
-        if overwritten is None or escapes(made, y, self.state.outside):
+        if overwritten is None or escapes(made, y, self.state.outside, before):
             self.is_possible = False
             return y
         new = [a for a in overwritten if not any(a is b for b, _ in self.contents)]
@@ -95,6 +98,11 @@ class Repeat:
     def record(self, y: Any) -> Record:
         return _run_again, snapshot(y), self.f, self.args, self.kwargs, self.state, self.contents
 
+    def must_end(self, state: tuple[Any, ...]) -> bool:
+        """Whether a leg must end here: what stands elsewhere too must be what the tape knows as the leg's result."""
+        self.f.is_shared = is_shared(state, self.state.outside)
+        return self.f.is_shared
+
     def end(self, stop: int, state: tuple[Any, ...], place: int | None = None) -> None:
         """End a leg before iteration ``stop``: put its record at a place of the tape, or at its end."""
         if stop > self.f.start:
@@ -109,6 +117,7 @@ class Legs:
     def __init__(self, loop: Any, start: int, stop: int, snapshots: int) -> None:
         self.loop, self.start, self.stop, self.snapshots = loop, start, stop, snapshots
         self.prepared: list[Record] | None = None  # legs that have been run, for one sweep
+        self.is_shared = False  # whether the state after it stands elsewhere too
         self.__name__, self.__code__ = f"a loop of {loop.body.__name__}", loop.body.__code__
 
     def run(self, tape: Tape, *state: Any) -> tuple[Any, ...]:
@@ -122,6 +131,11 @@ def is_leg(record: Record) -> bool:
     return record[0] is _run_again and type(record[2]) is Legs
 
 
+def may_merge(legs: list[Record]) -> bool:
+    """Whether records are legs of which the states between them stand nowhere else."""
+    return all(map(is_leg, legs)) and not any(leg[2].is_shared for leg in legs[:-1])
+
+
 def merged(first: Record, second: Record) -> Record:
     """Return the record of two legs as one."""
     state, own = first[5], {id(a) for a, _ in first[6]}
@@ -133,7 +147,7 @@ def merged(first: Record, second: Record) -> Record:
 def join(tape: Tape, first: int) -> None:
     """Make the legs at the end of a tape one record, which a sweep takes apart: it drops each leg when it has been reversed."""
     legs = tape.records[first:]
-    if legs and all(map(is_leg, legs)):
+    if legs and may_merge(legs):
         whole = functools.reduce(merged, legs)
         whole[2].snapshots = legs[0][2].snapshots
         if len(legs) > 1:

@@ -11,9 +11,9 @@ from jax import lax
 from ...ir.dynamic import Operation
 from ...ir.typed import (
     Dim,
+    apart,
     broadcast_to,
     cast,
-    apart,
     complex_of,
     concatenate,
     custom,

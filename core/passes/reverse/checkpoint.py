@@ -24,10 +24,10 @@ from ...ir.schedules import split
 from ...ir.typed import INT64, STACK, ArrayType, AtMost, callback, lengths
 from ...rules.connected import connected
 from ..dead_code import remove_dead_code
-from ..inline import Copy, copy_function, free_values, inline
+from ..inline import copy_function, free_values, inline
 from .cotangents import Cotangents, as_type
-from .residuals import has_unknown_length, size, stored_bytes, uses
 from .reruns import quieten
+from .residuals import has_unknown_length, size, stored_bytes, uses
 from .stacks import thread
 
 if TYPE_CHECKING:

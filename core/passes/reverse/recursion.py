@@ -10,8 +10,8 @@ from ..inline import copy_function, rename
 from .activity import active_values, has_cotangent, may_have_cotangent
 from .cotangents import Cotangents
 from .loops import push
-from .residuals import size
 from .reruns import gather, scatter
+from .residuals import size
 from .stacks import CURRENT, thread
 from .sweep import Sweep
 

@@ -23,8 +23,8 @@ from . import by_rule, loops, structural
 from .activity import active_values, may_have_cotangent
 from .cotangents import Cotangents, as_type, strong, zeros
 from .rereading import Rereading
-from .residuals import choose, discardable, running_cost, size, uses
 from .reruns import gather, scatter
+from .residuals import choose, discardable, running_cost, size, uses
 from .storage import Part, Slot
 
 if TYPE_CHECKING:
