@@ -101,6 +101,7 @@ from .api import (
     value_and_grad,
     vjp,
 )
+from .eager.recorded.invertible import invertible
 from .errors import BadInput, MorulaError, NoDerivative, NonFinite
 from .forward import jvp, linearize
 from .implicit import constant, implicit
@@ -143,6 +144,7 @@ __all__ = [
     "hook",
     "hvp",
     "implicit",
+    "invertible",
     "ir",
     "jacfwd",
     "jacobian",

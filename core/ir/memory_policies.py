@@ -11,6 +11,7 @@ which others are recomputed by a binomial schedule (``schedules``).
     online(s)    at most s snapshots of a loop whose number of iterations is not known before it has run: at equal
                  distances, of which every second is dropped when s are taken (Heuveline and Walther, "Online
                  checkpointing for parallel adjoint computation in PDEs", Euro-Par 2006)
+    inverse      nothing is stored: the state before an iteration is computed from the state after it (``invertible``)
     memory       snapshots and segments for which the fewest iterations are recomputed within a number of bytes
 """
 
@@ -24,7 +25,7 @@ from typing import Any
 from ..errors import BadInput
 from .schedules import advances
 
-NAMES = ("store", "recompute", "sqrt", "online")
+NAMES = ("store", "recompute", "sqrt", "online", "inverse")
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 UNKNOWN = 256
@@ -70,6 +71,10 @@ class Policy:
     @property
     def is_stored(self) -> bool:
         return self.name == "store"
+
+    @property
+    def is_inverse(self) -> bool:
+        return self.name == "inverse"
 
     @property
     def is_for_loops(self) -> bool:

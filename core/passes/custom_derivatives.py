@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.dynamic import Block, Function, Operation, walk
-from ..ir.typed import custom, rerun_begins, rerun_ends
+from ..ir.typed import custom, inverts, rerun_begins, rerun_ends
 from .inline import Copy
+
+MARKS = (rerun_begins, rerun_ends, inverts)
+"""What only reverse mode reads."""
 
 
 def _is_custom(op: Operation) -> bool:
@@ -14,7 +17,7 @@ def _is_custom(op: Operation) -> bool:
 
 
 def without_marks(function: Function) -> Function:
-    """Return the function without the marks of checkpointed calls, which reverse mode alone reads."""
+    """Return the function without marks, which reverse mode alone reads."""
     return without_custom(function, lambda op: False)
 
 
@@ -39,7 +42,7 @@ def _find(function: Function, which: Callable[[Operation], bool], called: dict[F
 def _copied(
     function: Function, which: Callable[[Operation], bool], called: dict[Function, Function | None]
 ) -> Function:
-    marked = any(op.callee in (rerun_begins, rerun_ends) for op in walk(function.block))
+    marked = any(op.callee in MARKS for op in walk(function.block))
     if not marked and not any(map(which, walk(function.block))) and not called:
         return function
     copy = _WithoutCustom(which, called)
@@ -66,7 +69,7 @@ class _WithoutCustom(Copy):
         parameters = [self.define(v) for v in block.parameters]
         operations = []
         for op in block.operations:
-            if op.callee in (rerun_begins, rerun_ends):
+            if op.callee in MARKS:
                 continue
             if self.which(op):
                 self.known.update((r, self.value(y)) for r, y in zip(op.results, op.operands))

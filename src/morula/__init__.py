@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .core.debug.non_finite import debug_nans
     from .core.errors import BadInput, MorulaError, NoDerivative, NonFinite
     from .core.forward import jvp, linearize
+    from .core.eager.recorded.invertible import invertible
     from .core.implicit import constant, implicit
     from .core.ir.memory_policies import online, revolve
     from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
@@ -82,6 +83,7 @@ __all__ = [
     "hook",
     "hvp",
     "implicit",
+    "invertible",
     "ir",
     "jacfwd",
     "jacobian",

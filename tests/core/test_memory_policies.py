@@ -67,7 +67,9 @@ def over_an_array(x, y, n):
     return s
 
 
-CASES = [(kind, path) for kind in POLICIES for path in PATHS if path != "xla" or kind in ("none", "revolve3", "online4")]
+CASES = [
+    (kind, path) for kind in POLICIES for path in PATHS if path != "xla" or kind in ("none", "revolve3", "online4")
+]
 
 
 @pytest.mark.parametrize("kind, path", CASES)

@@ -8,7 +8,8 @@ be repeated keeps its records, and a new leg begins after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -16,13 +17,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ...errors import BadInput
 from ...ir.memory_policies import Costs, Plan, Policy, planned
 from ...ir.schedules import split
 from ...rules.registry import CALLERS
-from ...source.definitions import NoSource
+from ...source.definitions import NoSource, describe
 from ...source.loop_bodies import WithLoops, with_loops
 from .access import getitem, iterate
 from .call import call
+from .invertible import Inversion
 from .repeated import Legs, Repeat, is_leg, join, may_merge, merged
 from .tape import Tape
 
@@ -54,6 +57,10 @@ class _PolicyRun:
 
     def run(self, tape: Tape, body: Any, source: Any, state: tuple[Any, ...], read: tuple[Any, ...]) -> tuple[Any, ...]:
         first, loop = len(tape.records), self.kind(body, source, read, self.policy)
+        if tape.parent is not None:  # its tape holds all that the iterations compute
+            return loop.plain(tape, state)
+        if self.policy.is_inverse:
+            return Inversion(loop).run(tape, loop.numbers(), state)
         state = loop.whole(tape, state)
         join(tape, first)
         return state
@@ -79,9 +86,25 @@ class _Loop:
         """Run the whole loop."""
         raise NotImplementedError
 
+    def plain(self, tape: Tape, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Run the whole loop and keep all of its records."""
+        goes_on, k = True, 0
+        while goes_on:
+            goes_on, state = self.attempt(tape, k, state)
+            k += 1
+        return state
+
     def step(self, tape: Tape, k: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run iteration k."""
+        return self.attempt(tape, k, state)[1]
+
+    def attempt(self, tape: Tape, k: int, state: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
+        """Run iteration k if there is one; return whether there is, and the state."""
         raise NotImplementedError
+
+    def numbers(self) -> Iterable[int]:
+        """The numbers of the iterations."""
+        return itertools.count()
 
     def plan_for(self, length: int | None, state: tuple[Any, ...], residuals: float) -> Plan | None:
         """Return the plan; ``residuals`` are the bytes that the records of an iteration hold.
@@ -133,13 +156,9 @@ class _Loop:
 
 class _For(_Loop):
     def whole(self, tape: Tape, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not self.is_repeatable():
+            return self.plain(tape, state)
         items = self.source
-        if type(items) not in (range, list, tuple, np.ndarray) or type(items) is np.ndarray and not items.ndim:
-            for item in iterate(tape, items):  # it might not give the same items again
-                state = call(tape, self.body, item, *state, *self.read)
-            return state
-        if type(items) is list:
-            self.source = tuple(items)
         start, residuals = 0, 0.0
         if self.policy.memory is not None and len(items):
             self.plan = Plan(1, 1)
@@ -158,9 +177,29 @@ class _For(_Loop):
         last, state = self.legs(tape, start, len(items), plan.snapshots, state)
         return self.leg(tape, last, len(items), 1, state)
 
-    def step(self, tape: Tape, k: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
+    def plain(self, tape: Tape, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        for item in iterate(tape, self.source):
+            state = call(tape, self.body, item, *state, *self.read)
+        return state
+
+    def attempt(self, tape: Tape, k: int, state: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
         item = getitem(tape, self.source, k) if type(self.source) is np.ndarray else self.source[k]
-        return call(tape, self.body, item, *state, *self.read)
+        return True, call(tape, self.body, item, *state, *self.read)
+
+    def is_repeatable(self) -> bool:
+        """Whether the items can be given again; a list is copied."""
+        if type(self.source) is list:
+            self.source = tuple(self.source)
+        kind = type(self.source)
+        return kind is range or kind is tuple or kind is np.ndarray and self.source.ndim > 0
+
+    def numbers(self) -> Iterable[int]:
+        if not self.is_repeatable():
+            raise BadInput(
+                f"the loop of {describe(self.body)} cannot be reversed by an inverse: it must be over a range, a list, a tuple or "
+                "an array"
+            )
+        return range(len(self.source))
 
 
 class _While(_Loop):
@@ -188,7 +227,7 @@ class _While(_Loop):
         repeat = Repeat(tape, Legs(self, start, stop, 1), state, {}, self.roots)
         for k in range(start, stop):
             first, before = len(tape.records), state
-            goes_on, after = repeat.step(partial(self.attempt, tape, before), before)
+            goes_on, after = repeat.step(partial(self.attempt, tape, k, before), before)
             if not goes_on or not repeat.is_possible:
                 repeat.end(k, before, first)
                 return (k + 1, after, True) if goes_on else (k, before, False)
@@ -199,14 +238,10 @@ class _While(_Loop):
         repeat.end(k + 1, state)
         return k + 1, state, True
 
-    def attempt(self, tape: Tape, state: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Run an iteration if the condition holds; return whether it does, and the state."""
+    def attempt(self, tape: Tape, k: int, state: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
         if not call(tape, bool, call(tape, self.source, *state, *self.read)):
             return False, state
         return True, call(tape, self.body, *state, *self.read)
-
-    def step(self, tape: Tape, k: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
-        return self.attempt(tape, state)[1]
 
 
 def _bytes(x: Any) -> float:

@@ -190,12 +190,12 @@ def _run_again(table: Cotangents, record: Record) -> None:
             again.records, f.prepared = f.prepared, None
             seed(table, y, dy)
             del y, dy
-            _sweep_and_drop(again, table, state.outside)
+            sweep_and_drop(again, table, state.outside)
         else:
             with state.restored():
                 _make_again(again, table, y, dy, f, args, kwargs, contents)
                 del y, dy
-                _sweep_and_drop(again, table, state.outside)
+                sweep_and_drop(again, table, state.outside)
     later = set()  # arrays of which what a later stretch left will be written back
     for a, index, _ in reversed(table.redo):
         if index is not ...:
@@ -224,14 +224,14 @@ def _make_again(
     if not same or not _same(found, y):
         raise _differs(f)
     seed(table, found, dy)
-    again.records.append((_nothing, found))  # its values may have cotangents after the sweep
+    again.records.append((nothing, found))  # its values may have cotangents after the sweep
 
 
-def _nothing(table: Cotangents, record: Record) -> None:
+def nothing(table: Cotangents, record: Record) -> None:
     """Pull back a record that only holds a value."""
 
 
-def _sweep_and_drop(again: Tape, table: Cotangents, outside: set[int]) -> None:
+def sweep_and_drop(again: Tape, table: Cotangents, outside: set[int]) -> None:
     """Sweep a tape whose values, except those ``outside``, are of no use afterwards.
 
     Legs of a loop come first on it. What stands behind them is swept and dropped before they are made again.

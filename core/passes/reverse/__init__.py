@@ -10,7 +10,9 @@
     residuals       which values are saved and which recomputed: a ``minimum_cut``
     rereading       values that loops need not save because an array still holds them
     storage         how values of variable length are saved
+    segments        a loop taken apart: one iteration, segments of iterations, the state between them
     checkpoint      loops that hold few states and recompute iterations from them
+    inverses        loops whose states the backward sweep computes by an inverse
     reruns          checkpointed calls, which the backward sweep runs again
     stacks          the stack that loops push on, threaded through the program
     strong_zero     products in which a cotangent of zero gives zero

@@ -17,10 +17,10 @@ from ...ir.builder import Builder
 from ...ir.dynamic import Block, Operation, Value
 from ...ir.memory_policies import Policy
 from ...ir.typed import INT64, ArrayType, AtMost, lengths, rerun
-from . import checkpoint, reruns
-from .checkpoint import iterations_of
+from . import checkpoint, inverses, reruns
 from .cotangents import Cotangents, strong
 from .residuals import has_unknown_length, size
+from .segments import iterations_of
 from .stacks import CURRENT
 from .storage import Part
 
@@ -40,6 +40,9 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
     iterations = op.callee.iterations if isinstance(op.callee, AtMost) else op.iterations
     is_bounded = sweep.target != "native" and (iterations is None or has_unknown_length(op.blocks[-1]))
     policy = op.callee if isinstance(op.callee, Policy) and not op.callee.is_stored else DEFAULT if is_bounded else None
+    if policy is not None and policy.is_inverse:
+        inverses.adjoint(sweep, op, block, cotangents, counted)
+        return
     if policy is not None and (is_bounded or checkpoint.applies(op)):
         if checkpoint.adjoint(sweep, op, block, cotangents, policy):
             return

@@ -16,14 +16,13 @@ import numpy as np
 from ...ir.dynamic import Block, Function, Operation, Value, walk
 from ...ir.memory_policies import Policy
 from ...ir.typed import INT64, STACK, apart, callback, lengths, rerun, rerun_begins, rerun_ends
+from ..custom_derivatives import MARKS
 from ..inline import Copy, copy_function, free_values, inline, rename
 from .cotangents import Cotangents
 from .residuals import uses
 
 if TYPE_CHECKING:
     from .sweep import Sweep
-
-MARKS = (rerun_begins, rerun_ends)
 
 
 def is_mark(op: Operation) -> bool:
@@ -43,7 +42,7 @@ def gather(block: Block, is_repeated: bool = False) -> None:
         for inner in op.blocks:
             gather(inner, is_repeated or op.kind in ("range", "while"))
         place += 1
-    block.operations = [op for op in block.operations if not is_mark(op)]
+    block.operations = [op for op in block.operations if op.callee not in (rerun_begins, rerun_ends)]
 
 
 def _gather_at(block: Block, place: int, is_repeated: bool) -> None:
@@ -81,6 +80,8 @@ def scatter(block: Block) -> None:
 def _scatter(block: Block, known: dict[Value, Value]) -> None:
     operations: list[Operation] = []
     for op in block.operations:
+        if isinstance(op.callee, Policy) and op.callee.is_inverse:
+            op.callee = None  # its marks go
         for inner in op.blocks:
             _scatter(inner, known)
         if op.callee is rerun:
