@@ -140,7 +140,7 @@ def measure(name: str, repeats: int) -> dict[str, Any]:
     """Measure a case in this process."""
     path, kind = CASES[name]
     args = arguments()
-    g = gradient_of(path, kind, STEPS)
+    g: Any = gradient_of(path, kind, STEPS)
     if path == "eager":
         gradient_of(path, kind, 2 * CHUNK)(*args)
     elif path == "jax":

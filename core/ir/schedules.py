@@ -53,7 +53,7 @@ def split(length, snapshots):
     function is also traced into compiled programs, so it computes with integers alone.
 
     >>> split(10, 3), split(10, 1)
-    (6, 9)
+    (4, 9)
     """
     r = 0
     reached = 1  # beta(s, r)

@@ -127,7 +127,7 @@ class _Rewriting:
     def called(self, loop: Any) -> ast.stmt:
         """Return the statement that calls the loop."""
         handed_on, read = self.handed_on(loop), self.read(loop)
-        kind = "while" if isinstance(loop, ast.While) else "for"
+        kind = "for" if hasattr(loop, "iter") else "while"
         one = ast.For(ast.Name(f"{self.prefix}_once", ast.Store()), ast.Constant((None,)), list(loop.body), [])
         body: list[ast.stmt] = [one] if any(isinstance(n, ast.Continue) for n in nodes(loop)) else list(loop.body)
         first = [f"{self.prefix}_item"] if kind == "for" else []

@@ -140,17 +140,18 @@ class _Loop:
         """Run iterations of which only the state before them is kept."""
         while start < stop:
             repeat = Repeat(tape, Legs(self, start, stop, snapshots), state, {}, self.roots)
-            for k in range(start, stop):
+            is_over = False
+            while not is_over:
                 first, before = len(tape.records), state
-                state = repeat.step(partial(self.step, tape, k, before), before)
+                state = repeat.step(partial(self.step, tape, start, before), before)
+                start += 1
                 if not repeat.is_possible:
-                    repeat.end(k, before, first)
+                    repeat.end(start - 1, before, first)
                     break
                 del before
-                if repeat.must_end(state) or k + 1 == stop:
-                    repeat.end(k + 1, state)
-                    break
-            start = k + 1
+                is_over = repeat.must_end(state) or start == stop
+            else:
+                repeat.end(start, state)
         return state
 
 
@@ -188,10 +189,10 @@ class _For(_Loop):
 
     def is_repeatable(self) -> bool:
         """Whether the items can be given again; a list is copied."""
-        if type(self.source) is list:
-            self.source = tuple(self.source)
-        kind = type(self.source)
-        return kind is range or kind is tuple or kind is np.ndarray and self.source.ndim > 0
+        items = self.source
+        if type(items) is list:
+            self.source = tuple(items)
+        return type(items) in (range, list, tuple) or type(items) is np.ndarray and items.ndim > 0
 
     def numbers(self) -> Iterable[int]:
         if not self.is_repeatable():
@@ -225,18 +226,18 @@ class _While(_Loop):
     def next_leg(self, tape: Tape, start: int, stop: int, state: tuple[Any, ...]) -> tuple[int, tuple[Any, ...], bool]:
         """Run a leg; return the iterations so far, the state, and whether the loop goes on."""
         repeat = Repeat(tape, Legs(self, start, stop, 1), state, {}, self.roots)
-        for k in range(start, stop):
+        at, is_over = start, False
+        while not is_over:
             first, before = len(tape.records), state
-            goes_on, after = repeat.step(partial(self.attempt, tape, k, before), before)
+            goes_on, after = repeat.step(partial(self.attempt, tape, at, before), before)
             if not goes_on or not repeat.is_possible:
-                repeat.end(k, before, first)
-                return (k + 1, after, True) if goes_on else (k, before, False)
-            state = after
+                repeat.end(at, before, first)
+                return (at + 1, after, True) if goes_on else (at, before, False)
+            at, state = at + 1, after
             del before, after
-            if repeat.must_end(state) or k + 1 == stop:
-                break
-        repeat.end(k + 1, state)
-        return k + 1, state, True
+            is_over = repeat.must_end(state) or at == stop
+        repeat.end(at, state)
+        return at, state, True
 
     def attempt(self, tape: Tape, k: int, state: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
         if not call(tape, bool, call(tape, self.source, *state, *self.read)):
