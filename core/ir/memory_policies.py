@@ -59,7 +59,7 @@ class Note:
     text: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Policy:
     """A policy for the loops of one checkpointed call; its identity tells which loops share a budget."""
 
@@ -67,6 +67,10 @@ class Policy:
     snapshots: int | None = None
     memory: float | None = None
     notes: dict[int, Note] = field(default_factory=dict)  # by line of a loop: what was chosen for it
+
+    def __repr__(self) -> str:
+        given = self.snapshots if self.memory is None else text_of_bytes(self.memory)
+        return f"<memory policy {self.name or 'by default'}{'' if given is None else f' {given}'}>"
 
     @property
     def is_stored(self) -> bool:

@@ -78,6 +78,7 @@ class _Rewriting:
         elsewhere = {name for n in nodes(tree) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
         within = [n for n in nodes(tree) if n is not tree and isinstance(n, _SCOPES)]
         self.own = bound - elsewhere - read_by(*within) - set(code.co_freevars)
+        self.changed_within = {name for n in nodes(tree) if isinstance(n, ast.Nonlocal) for name in n.names} & bound
         self.variables = bound - elsewhere
         taken = {n.id for n in nodes(tree) if isinstance(n, ast.Name)} | parameters
         self.prefix = "_loop"
@@ -111,6 +112,8 @@ class _Rewriting:
         if loop.orelse or any(isinstance(n, _STAYING) for n in inside) or _breaks(loop.body):
             return False
         if any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in _OF_FRAMES for n in inside):
+            return False
+        if read_by(loop) & self.changed_within:  # by a function that the loop may call
             return False
         before = self.loops.assigned.get(id(loop), frozenset())
         return bound_by(loop) <= self.own and {*self.handed_on(loop), *self.read(loop)} <= before
@@ -179,13 +182,14 @@ def _breaks(body: list[Any]) -> bool:
 
 
 def _outermost(body: list[Any]) -> list[Any]:
-    """Return the outermost loops of a block, also those in its conditions."""
+    """Return the outermost loops of a block, also those in its conditions.
+
+    After a loop in a ``try`` or a ``with``, variables may be read that it had assigned before it raised.
+    """
     found = []
     for s in body:
         if isinstance(s, LOOPS):
             found.append(s)
         elif isinstance(s, ast.If):
             found += _outermost(s.body) + _outermost(s.orelse)
-        elif isinstance(s, ast.With):
-            found += _outermost(s.body)
     return found

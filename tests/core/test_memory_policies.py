@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 
 import numpy as np
@@ -396,6 +397,139 @@ def test_random_draws_in_a_loop_are_refused():
 
     with pytest.raises(mo.NoDerivative, match="returned a different result when checkpoint recomputed it"):
         mo.grad(lambda x: mo.checkpoint(f, x, policy=mo.revolve(2)))(1.0)
+
+
+# Loops of many kinds
+
+
+def downwards(x, n):
+    y = x
+    for i in range(n, 0, -2):
+        y = np.sin(y) * i * 0.3 + x
+    return y.sum()
+
+
+def of_complex_numbers(x, n):
+    z = x * (1 + 2j)
+    for _ in range(n):
+        z = z * (0.9 + 0.1j) + np.exp(1j * z.real)
+    return (z * z.conj()).real.sum()
+
+
+def with_masks_and_counts(x, n):
+    m = x > 0.5
+    c = np.zeros(len(x), int)
+    for _ in range(n):
+        x = np.where(m, np.sin(x), x * 1.01)
+        m = x > 0.5
+        c = c + m
+        c[0] += 1
+    return (x * c).sum()
+
+
+def with_a_function_that_changes_a_variable(x, n):
+    total = 0.0
+
+    def add(v):
+        nonlocal total
+        total = total + v
+
+    y = 0.0
+    for i in range(n):
+        add(x.sum())
+        y = total * 0.1 + y
+    return y
+
+
+def left_by_an_exception(x, n):
+    y = x.sum()
+    with contextlib.suppress(ZeroDivisionError):
+        for i in range(n):
+            y = y * 1.1
+            if i == 2:
+                1 / 0
+    return y
+
+
+def in_a_dict(x, n):
+    d = {"a": x, "b": 0.0}
+    for _ in range(n):
+        d["a"] = np.sin(d["a"]) * 1.1
+        d["b"] = d["b"] + d["a"].sum()
+    return d["b"]
+
+
+def exchanges(x, n):
+    a, b, c = x, x * 2, x * 3
+    for _ in range(n):
+        a, b, c = b, c, np.sin(a) * b
+    return (a * b + c).sum()
+
+
+def with_views(x, n):
+    buf = np.zeros((3, len(x)))
+    buf[0] = x
+    v = buf[0]
+    for k in range(n):
+        buf[(k + 1) % 3] = np.sin(buf[k % 3]) * 1.1 + v
+        v = buf[(k + 1) % 3]
+    return v.sum() + buf.sum()
+
+
+def over_rows(x, n):
+    A = np.outer(x, x) * 0.1
+    y = x
+    for r in A:
+        y = np.tanh(y * r) + r
+    return y.sum()
+
+
+def over_pairs(x, n):
+    y = x
+    for a, b in zip(x, x[::-1]):
+        y = np.sin(y * a) + b
+    return y.sum()
+
+
+LOOPS = [
+    downwards,
+    of_complex_numbers,
+    with_masks_and_counts,
+    with_a_function_that_changes_a_variable,
+    left_by_an_exception,
+    in_a_dict,
+    exchanges,
+    with_views,
+    over_rows,
+    over_pairs,
+]
+
+
+@pytest.mark.parametrize("path", ["eager", "native"])
+@pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
+def test_loops(f, path):
+    expected = mo.grad(lambda x: f(x, 6))(X)
+    for chosen in ({"policy": mo.revolve(2)}, {"policy": "sqrt"}, {}):
+        found = on_path(mo.grad(lambda x: mo.checkpoint(f, x, 6, **chosen)), path)(X)  # noqa: B023
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
+def test_pullbacks_of_loops_can_be_called_again(f):
+    _, back = mo.vjp(lambda x: mo.checkpoint(f, x, 6, policy=mo.revolve(2)), X)
+    expected = mo.grad(lambda x: f(x, 6))(X)
+    for _ in range(2):
+        np.testing.assert_allclose(back(1.0)[0], expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("f", [downwards, with_masks_and_counts])
+def test_batches(f):
+    xs = np.stack([X, 1.1 * X, 0.5 * X])
+    g = mo.grad(lambda x: mo.checkpoint(f, x, 6, policy=mo.revolve(2)))
+    expected = np.stack([mo.grad(lambda x: f(x, 6))(x) for x in xs])
+    np.testing.assert_allclose(mo.jit(mo.vmap(g))(xs), expected, rtol=1e-10)
+    h = mo.grad(lambda xs: mo.vmap(lambda x: mo.checkpoint(f, x, 6, policy=mo.revolve(2)))(xs).sum())
+    np.testing.assert_allclose(mo.jit(h)(xs), expected, rtol=1e-10)
 
 
 # Budgets
