@@ -113,6 +113,7 @@ from .jacobians.wirtinger import wirtinger
 if TYPE_CHECKING:
     from . import debug, random
     from .callbacks import callback
+    from .compilation.autobatching import autobatch
     from .compilation.back_end_forms import lowering
     from .compilation.batching import batch_rule, vmap
     from .compilation.collectives import all_gather, axis_index, pmax, pmean, pmin, psum
@@ -129,6 +130,7 @@ __all__ = [
     "adjoint",
     "all_gather",
     "audit",
+    "autobatch",
     "batch_rule",
     "axis_index",
     "callback",
@@ -175,6 +177,7 @@ __all__ = [
 _LATER = {
     "all_gather": "compilation.collectives",
     "audit": "debug.audits",
+    "autobatch": "compilation.autobatching",
     "axis_index": "compilation.collectives",
     "batch_rule": "compilation.batching",
     "callback": "callbacks",

@@ -254,6 +254,8 @@ class _Entry:
             for key, part in zip(layout.names, layout.parts):
                 self.test(part, f"{name}[{self.constant(key)}]")
         elif kind is list or issubclass(kind, tuple):
+            if kind.__dictoffset__:  # it may have attributes, for which ``scan`` has an error
+                raise _Refused
             if kind is list:
                 self.holders[layout.number] = name
             self.tests.append(f"len({name}) == {len(layout.parts)}")

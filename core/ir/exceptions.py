@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import BadInput
 from ..faults import kind_of
-from ..values.attributes import attributes
+from ..values.attributes import attributes, set_entry
 from .derived import Derived, real
 from .traced_text import Text, filled
 
@@ -129,7 +129,7 @@ def _whole(recipe: Any, values: Iterator[Any]) -> BaseException:
     _, kind, args, held, led = recipe
     made = _new(kind, tuple(_part(p, values) for p in args))
     for name, p in held:
-        object.__setattr__(made, name, _part(p, values))
+        set_entry(made, name, _part(p, values))
     if led:
         cause, context, is_suppressed = led
         made.__cause__ = None if cause is None else _whole(cause, values)

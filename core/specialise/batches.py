@@ -53,7 +53,7 @@ def trace_lanes(
             del trace.axes[axis]
             trace.level_of_batch = around
         leaves, alike, y = trace.iterate(found)
-        if _differs(y, set()):
+        if differs(y, set()):
             raise BadInput(
                 f"vmap: {name} returns values of different kinds, or texts of numbers, depending on the sample; return numbers and arrays "
                 "in one structure"
@@ -88,13 +88,15 @@ def trace_lanes(
     return trace.new(results[: counts[0]]), trace.new(results[counts[0] :]), made.outcome
 
 
-def _differs(y: Any, seen: set[int]) -> bool:
-    """Whether the structure of a result, without its numbers and arrays, depends on values that are not known while compiling."""
+def differs(y: Any, seen: set[int], leaf: type | tuple[()] = ()) -> bool:
+    """Whether a structure, without the leaves of a class, depends on values that are not known while compiling."""
+    if isinstance(y, leaf):
+        return False
     if isinstance(y, (Traced, Conflict, Late)) or type(y) in (Choice, Derived, Rows, Text):
         return True
     held = None if id(y) in seen else held_by(y)
     seen.add(id(y))
-    return held is not None and any(_differs(e, seen) for e in held[1])
+    return held is not None and any(differs(e, seen, leaf) for e in held[1])
 
 
 def _sample(parameter: Value) -> Any:

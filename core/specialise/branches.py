@@ -18,7 +18,7 @@ from .aliases import Aliases
 from .called_back import held_outside, held_with, holds_the_same, storing
 from .forms import of_items, same_constant
 from .identity import Candidates
-from .instances import hold_part, is_instance
+from .instances import has_attributes_beside_items, hold_part, is_instance
 from .iterators import VIEWS, Iterator
 from .keys import refuse_change_of_key
 from .merging import Merger, difference
@@ -129,6 +129,21 @@ class Branches(Raising):
         if id(holder) in self.tied:
             raise BadInput(self.tied[id(holder)][1])
         self.save(holder)
+
+    def touch_attributes(self, x: Any) -> None:
+        """Save an object's attributes before a change; to be called before every change of one."""
+        if has_attributes_beside_items(x):
+            if self.outside.is_outside(x):
+                self.outside.refuse_change(x)
+            self.touch(self.dict_beside_items(x))
+        else:
+            self.touch(x)
+
+    def dict_beside_items(self, x: Any) -> dict[str, Any]:
+        """Return the ``__dict__`` of a container, a holder that is as old as the container."""
+        if id(x.__dict__) not in self.made:
+            self.note_made(x.__dict__, self.made_in(x))
+        return x.__dict__
 
     def refuse_unknown_entries(self, holder: Any, order: bool = True) -> None:
         """Refuse to read a whole dict whose keys, or if ``order`` matters their order, depend on a traced condition."""

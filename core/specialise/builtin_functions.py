@@ -30,7 +30,7 @@ from .frames import OF_FRAMES
 from .fused_loops import can_fuse
 from .heaps_in_python import HEAPS
 from .identity import has_choice
-from .instances import held_by_instance, is_instance, special
+from .instances import has_attributes_beside_items, held_by_instance, is_instance, special
 from .iterators import (
     LEFT,
     Count,
@@ -326,7 +326,9 @@ def _id(trace: Any, x: Any) -> Any:
 
 def take_dict(trace: Any, x: Any) -> None:
     """Note that the program holds an object's ``__dict__``, through which it may change the object."""
-    if is_instance(x) and has_dict(x):
+    if has_attributes_beside_items(x):
+        trace.dict_beside_items(x)
+    elif is_instance(x) and has_dict(x):
         trace.owners[id(x.__dict__)] = x
 
 

@@ -135,6 +135,10 @@ class Calls:
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Call any function: interpret it, trace it, or call it at once."""
         self.trace.steps.take()
+        if self.trace.part_frame is not None:
+            found = self.trace.part_frame.call(self.trace, function, args, kwargs)
+            if found is not NotImplemented:
+                return found
         if self.trace.may_choose and not _takes_choices(function):
             args = tuple(with_one_choice(self.trace, x) for x in args)
         if self.trace.may_choose and not _takes_choices(function) and has_choices((function, *args, *kwargs.values())):
@@ -264,7 +268,7 @@ class Calls:
         if function in (object.__setattr__, object.__delattr__) and is_instance(args[0]):
             if function is object.__setattr__ and self.trace.objects.set_by_descriptor(*args):
                 return None
-            self.trace.touch(args[0])
+            self.trace.touch_attributes(args[0])
         implementation = function._implementation if type(function) is type(np.sum) else None
         if isinstance(implementation, types.FunctionType) and (has_traced(args) or has_traced(kwargs)):
             return self.call_function(implementation, args, kwargs, always=True)

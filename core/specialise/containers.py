@@ -110,7 +110,7 @@ class Containers:
             if type(owner) is dict and name in ("values", "items") and self.trace.outside.is_outside(owner):
                 return [(k, v) if name == "items" else v for k, v in self.read_all(owner)]
         elif is_instance(owner) and name in ("__setattr__", "__delattr__"):
-            self.trace.touch(owner)
+            self.trace.touch_attributes(owner)
         return self.trace.uninterpreted.call_real(function, args, kwargs)
 
     def call_of_growing(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:

@@ -19,9 +19,10 @@ from ..errors import BadInput
 from ..ir.dynamic import Value
 from ..ir.typed import FLOAT, ArrayType, type_of
 from ..values.array_classes import ARRAY, array_and_attributes, array_in, is_array_class, is_traced_array, put
-from ..values.attributes import attributes
+from ..values.attributes import attributes, set_entry
 from ..values.items import entries_of, items_of
 from ..values.layout import Again, Build, Describe, Fixed, Holder, Hole, Layout, has_identity, held_by
+from .instances import has_attributes_beside_items
 from .scopes import Choice
 from .surface.memory_order import Call, itself
 from .traced import Array, Scalar, Storage, Traced
@@ -127,6 +128,8 @@ class Entered:
 
     def fill(self, x: Any, held: list[Any], parts: list[Any]) -> None:
         self.trace.save(x)
+        if has_attributes_beside_items(x):
+            self.trace.save(self.trace.dict_beside_items(x))
         self.filled.append((x, held))
         for (store, key, old), new in zip(entries(x), parts):
             if new is not old:
@@ -157,6 +160,8 @@ class Entered:
             now = [e for _, _, e in entries(x)]
             if len(now) == len(held) and all(a is b for a, b in zip(now, held)):
                 changes.before.pop(id(x), None)
+                if has_attributes_beside_items(x):
+                    changes.before.pop(id(x.__dict__), None)
 
     def changed(self) -> list[tuple[Array, Any]]:
         """Return the fresh arrays that were written to, each with the program's own array."""
@@ -188,7 +193,7 @@ def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:
         return found
     if is_traced_array(x):
         return [(put, name, e) for name, e in array_and_attributes(x).items()]
-    return found + [(object.__setattr__, name, e) for name, e in attributes(x)]
+    return found + [(set_entry, name, e) for name, e in attributes(x)]
 
 
 class InStructure(Build):

@@ -26,6 +26,7 @@ from .identity import identical
 from .instances import is_instance, special
 from .keys import use_as_key
 from .membership import contained
+from .parts import LooksInto, Part
 from .rows import rows_of
 from .scopes import UNBOUND, Choice, Conflict, Late, Scope, local_names
 from .suspended import Generator
@@ -134,7 +135,10 @@ class Expressions:
             if x.before:
                 error, text = BadInput, f"{x.before}; the loop ran no iteration\n  {self.trace.where()}"
             self.trace.builder.raise_if(self.trace.value(x.absent), error, text)
-            self.trace.touch(holder if owner is None else owner)
+            if owner is None:
+                self.trace.touch(holder)
+            else:
+                self.trace.touch_attributes(owner)
             holder[key] = x.x
             return narrowed(self.trace, x.x)
         return x
@@ -226,6 +230,9 @@ class Expressions:
         if type(a) is Choice or type(b) is Choice:
             return distributed_over(self.trace, [a, b], lambda found: self.compare(op, *found))
         if isinstance(op, (ast.Is, ast.IsNot)):
+            for x, other in ((a, b), (b, a)):
+                if type(x) is Part and other is not None:
+                    raise LooksInto(x)
             same = identical(self.trace, a, b)
             return same if isinstance(op, ast.Is) else self.trace.call(operator.not_, same)
         if isinstance(op, (ast.In, ast.NotIn)):
@@ -249,6 +256,8 @@ class Expressions:
 
     def truth(self, x: Any) -> Any:
         """Return the truth of an object: a bool, or a traced bool."""
+        if type(x) is Part:
+            raise LooksInto(x)
         if type(x) is Choice:
             return distributed(self.trace, x, self.truth)
         if type(x) is Derived:

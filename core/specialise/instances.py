@@ -10,7 +10,7 @@ from typing import Any
 from ..ir.derived import Derived, class_of
 from ..ir.traced_text import Text
 from ..values.array_classes import ARRAY, array_and_attributes, is_subclass_array, is_traced_array, put
-from ..values.attributes import attributes, class_attribute, has_dict
+from ..values.attributes import attributes, class_attribute, has_dict, remove_entry, set_entry
 from .rows import Rows
 from .scopes import UNBOUND, Choice, Conflict
 from .traced import Traced
@@ -71,6 +71,11 @@ def is_array_like(x: Any) -> bool:
     return has_array(x) and not hasattr(type(x), "__array_ufunc__") and not hasattr(type(x), "__array_function__")
 
 
+def has_attributes_beside_items(x: Any) -> bool:
+    """Whether x is a container of a derived class, whose attributes are not part of its content: its ``__dict__`` is a holder of its own."""
+    return isinstance(x, (list, dict, set, deque)) and has_dict(x)
+
+
 def held_by_instance(x: Any) -> dict[str, Any]:
     """Return an object's attributes; those of an array of a class include its plain array."""
     if is_subclass_array(x):
@@ -87,9 +92,9 @@ def hold(x: Any, held: dict[str, Any]) -> None:
     elif _has_slots(type(x)):
         for name, _ in attributes(x):
             if name not in held:
-                object.__delattr__(x, name)
+                remove_entry(x, name)
         for name, value in held.items():
-            object.__setattr__(x, name, value)
+            set_entry(x, name, value)
     else:
         x.__dict__.clear()
         x.__dict__.update(held)

@@ -13,7 +13,7 @@ from ..source.trees import nodes
 from .branches import Jump
 from .loops import RAISED, Loop
 from .raising import Ended, Raised, Region
-from .scopes import Late
+from .scopes import Late, names_read_after
 from .slots import Lesson, Slot, predicted_slots
 from .traced import NeedsConcrete, Scalar
 from .ways import Fork
@@ -268,7 +268,7 @@ class LoopStatements:
 
         def run(slots: list[Slot], inside: dict[Any, Any]) -> None:
             made = loop(slots)
-            made.inside = inside
+            made.inside, made.names_read_after = inside, names_read_after(self.trace.scope, node)
             try:
                 made.run()
             finally:

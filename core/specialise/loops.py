@@ -38,7 +38,7 @@ from .numbers import Carried, arrays_in
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
 from .slots import Lessons, Slot, is_changed
 from .state import RAW, content, put, value_after
-from .surface.memory_order import note_dependence, same_order
+from .surface.memory_order import refuse_other_order
 from .surface.shared_memory import may_be_another
 from .traced import Array, Scalar, Storage
 
@@ -79,6 +79,7 @@ class Loop:
         self.slots = list(predicted)
         self.carried = Carried(trace, trace.new({}))
         self.inside: dict[Any, Any] = {}  # what the last attempt has found about the loops inside
+        self.names_read_after: frozenset[str] | None = None  # the variables that may be read after it, if that is known
         if trips is None:
             self.slots.append(Slot(self.go, "go", "carried"))
 
@@ -90,9 +91,7 @@ class Loop:
             BadInput: a value has no single form.
         """
         for slot in self.slots:
-            slot.begin()
-            if slot.form == "carried" and type(slot.chosen) is Choice and not same_form(slot.first, slot.chosen):
-                self.carry_choice(slot, slot.chosen)
+            self.begin(slot)
         around = self.trace.lessons
         for _ in range(MOST):
             self.trace.lessons = Lessons(self.inside)
@@ -110,6 +109,13 @@ class Loop:
         )
 
     # Slots
+
+    def begin(self, slot: Slot) -> None:
+        slot.begin()
+        if slot.flagged is not None and slot.first is UNBOUND and self.is_read_after(slot):
+            slot.carry_flag(self.trace, slot.flagged)
+        if slot.form == "carried" and type(slot.chosen) is Choice and not same_form(slot.first, slot.chosen):
+            self.carry_choice(slot, slot.chosen)
 
     def set(self, slot: Slot, x: Any) -> None:
         trace, holder = self.trace, slot.holder
@@ -239,9 +245,10 @@ class Loop:
                     if isinstance(late, Late) and after.get(k) is late.x:
                         continue  # it was only read: each iteration checks it anew
                     if (key, k) not in known and not same_constant(before.get(k, UNBOUND), after.get(k, UNBOUND)):
-                        new.append(Slot(holder, k, "carried"))
+                        flagged = after[k].x if isinstance(after.get(k), Late) else None
+                        new.append(Slot(holder, k, "carried", flagged=flagged))
         for slot in new:
-            slot.begin()
+            self.begin(slot)
             self.trace.outside.keep(slot.holder, slot.key)
         self.slots += new
         if new:
@@ -295,11 +302,17 @@ class Loop:
         if slot.form == "local":
             return False
         if slot.form == "late":
+            is_kept = isinstance(last, Late) and self.is_read_after(slot)  # by iterations that do not assign it
             last = last.x if isinstance(last, Late) else last
-            if slot.is_read_early and slot.carry_flag(trace, last):
+            if (slot.is_read_early or is_kept and slot.first is UNBOUND) and slot.carry_flag(trace, last):
                 return True
             found = numbers_in(last)
-            if isinstance(last, (Conflict, type(UNBOUND))) or has_function(last) or not self.can_leave(found, region):
+            if (
+                is_kept
+                or isinstance(last, (Conflict, type(UNBOUND)))
+                or has_function(last)
+                or not self.can_leave(found, region)
+            ):
                 slot.form = "local"
                 slot.reason = (
                     slot.reason
@@ -335,7 +348,7 @@ class Loop:
         slot.last = last
         for x, a in zip(arrays_in(slot.general), arrays_in(last)):
             if x.storage.is_copied and x.type.ndim > 1:
-                self.check_order(slot, x, a)
+                refuse_other_order(trace, slot.name or "an array", x, a)
         for position, (a, b) in enumerate(zip(numbers_in(slot.first), numbers_in(last))):
             value = self.read(b, region)
             kind = join(types[position], value.type)
@@ -361,14 +374,9 @@ class Loop:
         if slot.may_be_absent:
             slot.first, slot.may_be_absent = Late(*slot.first), False
 
-    def check_order(self, slot: Slot, x: Array, last: Array) -> None:
-        """Refuse a loop that changes an array's memory order if something depends on that order."""
-        note_dependence(self.trace, last.storage)
-        if not same_order(self.trace, x, last):
-            raise BadInput(
-                f"{slot.name or 'an array'} has another memory order after an iteration of this loop than before it, which decides "
-                "whether its reshape is a view; apply np.ascontiguousarray to the array that the loop assigns"
-            )
+    def is_read_after(self, slot: Slot) -> bool:
+        known = None if slot.holder is not self.trace.scope.vars else self.names_read_after
+        return known is None or slot.key in known
 
     def can_leave(self, found: list[Any], region: Region) -> bool:
         """Whether the arrays' shapes are known outside of the iteration."""
@@ -464,32 +472,24 @@ class Loop:
                     f"{name} is changed and reassigned in a loop, but its object has another name outside; copy it before the loop"
                 )
             text = f"after a loop that assigns {name}, it may or may not be the object that is changed here; copy one of them first"
-            for o in (x,) if self.runs else (x, y):
+            for o in (x,) if self.is_skipped is False else (x, y):
                 self.tie(o, text)
 
     @property
-    def runs(self) -> bool:
-        """Whether the loop certainly runs an iteration."""
+    def is_skipped(self) -> Any:
+        """Whether the loop runs no iteration: a bool, or a traced one."""
         if self.trips is None:
-            return self.first_go is True
-        start, stop, step = self.trips
-        if not (start.is_constant and stop.is_constant):
-            return False
-        return bool(start.constant < stop.constant if step > 0 else start.constant > stop.constant)
+            return self.trace.call(operator.not_, self.first_go)
+        start, stop = (Scalar(x) if not x.is_constant else x.constant for x in self.trips[:2])
+        found = self.trace.call(operator.ge if self.trips[2] > 0 else operator.le, start, stop)
+        return bool(found) if isinstance(found, np.bool_) else found
 
     def late(self, slot: Slot, x: Any) -> Any:
         """Return the content of a variable that is assigned only if there was an iteration."""
         if isinstance(slot.holder, dict) and slot.holder.get("go") is not None and slot.key == "value":
             return x
-        if self.trips is None:
-            # A ``while`` has not run if its first test fails.
-            first = self.trace.call(operator.not_, self.first_go)
-        else:
-            start, stop, step = self.trips
-            compare = operator.ge if step > 0 else operator.le
-            first = self.trace.call(compare, Scalar(start) if not start.is_constant else start.constant,
-                                    Scalar(stop) if not stop.is_constant else stop.constant)  # fmt: skip
-        if isinstance(first, (bool, np.bool_)):
+        first = self.is_skipped
+        if isinstance(first, bool):
             return x if not first else slot.first
         name = slot.name or self.name_of(slot.holder)
         other = slot.reason or f"{name} has another type or length before a loop than the loop assigns to it"

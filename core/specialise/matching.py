@@ -11,6 +11,7 @@ from ..values.attributes import IS_ITS_OWN, IS_MAPPING, IS_SEQUENCE
 from .branches import Jump
 from .builtin_functions import like
 from .choices import distributed
+from .parts import LooksInto, Part
 from .traced import Scalar, Traced
 
 
@@ -22,6 +23,8 @@ class Matching:
 
     def run_Match(self, node: ast.Match) -> Jump | None:
         subject = self.trace.expressions.expression(node.subject)
+        if type(subject) is Part:
+            raise LooksInto(subject)
         return distributed(self.trace, subject, lambda x: self.cases(node.cases, x))
 
     def cases(self, cases: SequenceOf[ast.match_case], subject: Any) -> Jump | None:

@@ -25,6 +25,7 @@ from .array_subclasses import is_of_numbers
 from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance, is_of_python
+from .parts import LooksInto, Part
 from .scopes import UNBOUND, Choice, Closure, Conflict, Late
 from .text_methods import method
 from .traced import ATTRIBUTES, METHODS, Array, Traced, current
@@ -187,6 +188,8 @@ class Objects:
             return distributed(self.trace, x, lambda o: self.attribute(o, name))
         if isinstance(x, Conflict):
             x.refuse()
+        if type(x) is Part:
+            raise LooksInto(x)
         if type(x) is Closure and name in x.named:
             return x.named[name]
         if type(x) is Derived:
@@ -301,7 +304,7 @@ class Objects:
     def cache(self, x: Any, name: str, static: functools.cached_property[Any]) -> Any:
         found = self.trace.call(static.func, x)
         if id(x) in self.trace.made and not self.trace.outside.is_outside(x):
-            self.trace.touch(x)
+            self.trace.touch_attributes(x)
             x.__dict__[name] = found
         return found
 
@@ -379,7 +382,7 @@ class Objects:
             raise BadInput(f"compiled code cannot set attributes of a {kind_of(x)}, which stores them in C")
         own = self.of_function(x)
         if own is None:
-            self.trace.touch(x)
+            self.trace.touch_attributes(x)
             setattr(x, name, value)
         elif static is None:
             self.trace.touch(own)

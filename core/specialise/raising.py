@@ -23,7 +23,7 @@ from ..ir.exceptions import Recipe
 from ..ir.places import calls_to
 from ..ir.traced_text import Text
 from ..ir.typed import raise_if
-from ..values.attributes import attributes
+from ..values.attributes import attributes, set_entry
 from .merging import Merger
 from .scopes import UNBOUND
 from .state import After, Changes
@@ -307,7 +307,7 @@ class Raising(Trace):
         made = type(error).__new__(type(error))
         made.args = tuple(_changed(x, change) for x in error.args)
         for name, x in attributes(error):
-            object.__setattr__(made, name, _changed(x, change))
+            set_entry(made, name, _changed(x, change))
         cause, context = error.__cause__, self.context_of(error)
         made.__cause__ = self.with_parts(cause, change) if cause is not None else None
         made.__suppress_context__ = error.__suppress_context__

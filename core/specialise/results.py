@@ -17,7 +17,7 @@ from ..ir.derived import Derived, derived_of, is_known, real
 from ..ir.dynamic import Value
 from ..ir.traced_text import Text, filled
 from ..values.array_classes import ARRAY, as_class, is_array_class, put
-from ..values.attributes import attributes, has_dict
+from ..values.attributes import attributes, has_dict, set_entry
 from ..values.holders import blank, layout_of_class
 from ..values.items import are_in_one_order, entries_of, is_same_key, items_of
 from ..values.layout import STATIC, held_by
@@ -48,7 +48,7 @@ class Results:
         self.arrays = ResultArrays(trace, self.give)
         self.given = {id(x): number for number, x in made.items()}
         self.made = made
-        self.before = {number: dict(_parts(x)) for number, x in made.items()}
+        self.before = {number: (dict(_parts(x)), _attributes_beside_items(x)) for number, x in made.items()}
         self.knows_objects = False
         self.is_irregular = False  # whether it contains a list of traced length, or contains itself
         self.gives_numbers = False  # whether the result contains a number of the arguments
@@ -257,7 +257,7 @@ class Results:
             if isinstance(made, list):
                 list.extend(made, items)
             for name, plan in named:
-                object.__setattr__(made, name, plan(results, leaves, objects))
+                set_entry(made, name, plan(results, leaves, objects))
             return made
 
         return build
@@ -279,7 +279,7 @@ class Results:
             names = entries if keys is None else [k(results, leaves, objects) for k in keys]
             made = of_entries(form, {k: p(results, leaves, objects) for k, p in zip(names, entries.values())})
             for name, plan in named.items():
-                object.__setattr__(made, name, plan(results, leaves, objects))
+                set_entry(made, name, plan(results, leaves, objects))
             return made
 
         return build
@@ -308,7 +308,7 @@ class Results:
         def build(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
             made = blank(kind)
             for name, plan in named.items():
-                object.__setattr__(made, name, plan(results, leaves, objects))
+                set_entry(made, name, plan(results, leaves, objects))
             return made
 
         def build_array(results: Sequence[Any], leaves: Sequence[Any], objects: Sequence[Any]) -> Any:
@@ -350,11 +350,15 @@ class Results:
                 )
             if id(x) in trace.disordered:
                 trace.refuse_unknown_entries(x)
-            update = self.update(x, before, after)
+            update = self.update(type(x), x, before, after)
             if update is not None:
                 found.append((Itself(x), update))
         for number, x in self.made.items():
-            before, after = self.before[number], _parts(x)
+            (before, attributes_before), after = self.before[number], _parts(x)
+            update = self.update(object, x, attributes_before, _attributes_beside_items(x))
+            if update is not None:
+                self.knows_objects = True
+                found.append((number, update))
             if before == {} == after:
                 continue
             if rows_of(x) is not None:
@@ -365,22 +369,24 @@ class Results:
             is_reordered = len(before) != len(after) or not are_in_one_order(before, after)
             if isinstance(x, dict) and (late is not None or is_reordered or id(x) in trace.disordered):
                 trace.refuse_unknown_entries(x)
-            update = self.update(x, before, after, isinstance(x, dict) and is_reordered)
+            update = self.update(type(x), x, before, after, isinstance(x, dict) and is_reordered)
             if update is not None:
                 self.knows_objects = True
                 found.append((number, update))
         return found
 
     def update(
-        self, x: Any, before: dict[Any, Any], after: dict[Any, Any], is_reordered: bool = False
+        self, kind: type, x: Any, before: dict[Any, Any], after: dict[Any, Any], is_reordered: bool = False
     ) -> Callable[..., None] | None:
-        """Return what makes the program's changes in a list, dict or object; None if there are none."""
+        """Return what makes the program's changes in a list or dict, or in the attributes of an object; None if there are none."""
         changed = {k: self.plan_of_part(e) for k, e in after.items() if k not in before or before[k] is not e}
         gone = [k for k in before if k not in after]
         if not (changed or gone or is_reordered):
             return None
-        keys = {k: self.plan(k) for k in changed if isinstance(x, dict) and k not in before and _is_object(k)}
-        return update_of(type(x), changed, gone, self.order(x, before), keys)
+        if not issubclass(kind, dict):
+            return update_of(kind, changed, gone, [], {})
+        keys = {k: self.plan(k) for k in changed if k not in before and _is_object(k)}
+        return update_of(kind, changed, gone, self.order(x, before), keys)
 
     def plan_of_part(self, x: Any) -> Plan:
         """Return what a place of a holder gets: ``UNBOUND`` removes what is there."""
@@ -391,10 +397,8 @@ class Results:
             UNBOUND if is_absent(results, leaves, objects) else found(results, leaves, objects)
         )
 
-    def order(self, x: Any, before: dict[Any, Any]) -> list[Any]:
+    def order(self, x: dict[Any, Any], before: dict[Any, Any]) -> list[Any]:
         """Return the keys of a dict that must be inserted again, in sequence, to restore its order."""
-        if not isinstance(x, dict):
-            return []
         keys = list(items_of(x))
         kept = [k for k in before if dict.__contains__(x, k)]
         start = next((i for i, (a, b) in enumerate(zip(keys, kept)) if not is_same_key(a, b)), len(kept))
@@ -409,6 +413,11 @@ def _parts(x: Any) -> dict[Any, Any]:
         return dict(entries_of(x))
     held = held_by(x)
     return {} if held is None or not isinstance(held[0], tuple) else dict(zip(held[0][1:], held[1]))
+
+
+def _attributes_beside_items(x: Any) -> dict[str, Any]:
+    """Return the attributes of a list, tuple or dict of a derived class."""
+    return dict(attributes(x)) if isinstance(x, (list, tuple, dict)) else {}
 
 
 def _is_object(key: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from ..errors import BadInput
 from ..ir.traced_text import Text
 from ..source.definitions import owner_class, syntax_tree
+from ..source.liveness import Loops, read_by
 from ..source.private_names import mangled
 from ..source.trees import nodes
 from .traced import current
@@ -201,6 +202,9 @@ UNBOUND = Unbound()
 
 _definitions: dict[CodeType, Definition] = {}
 _locals: dict[ast.AST, frozenset[str]] = {}
+_read_after: dict[ast.AST, dict[int, frozenset[str]]] = {}  # for each loop in a function, by id
+_RUN_LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp)
+_READING_ALL = frozenset("locals vars dir eval exec sys inspect".split())
 
 
 def definition_of(function: FunctionType) -> Definition:
@@ -217,6 +221,21 @@ def definition_of(function: FunctionType) -> Definition:
             tree = mangled(owner, tree)
         _definitions[code] = tree  # type: ignore[assignment]
     return _definitions[code]
+
+
+def names_read_after(scope: Scope, loop: Any) -> frozenset[str] | None:
+    """Return the variables that may be read after a loop of a function's call; None if that is not known."""
+    callee = scope.callee
+    if callee is None or scope.is_comprehension:
+        return None
+    node = callee.node if isinstance(callee, Closure) else definition_of(callee)
+    if node not in _read_after:
+        _read_after[node] = (
+            {} if isinstance(node, ast.Lambda) or read_by(node) & _READING_ALL else Loops(node.body, ()).live
+        )
+        later = read_by(*(n for n in nodes(node) if n is not node and isinstance(n, _RUN_LATER)))
+        _read_after[node] = {key: names | later for key, names in _read_after[node].items()}
+    return _read_after[node].get(id(loop))
 
 
 def local_names(node: Any) -> frozenset[str]:

@@ -45,6 +45,7 @@ class Slot:
         None  # ``first_types`` and ``types`` in an earlier attempt
     )
     chosen: Any = None  # the choice that was carried in an earlier attempt
+    flagged: Any = None  # what was carried with a flag in an earlier attempt
     reason: str = ""
     last: Any = None  # the object there after an iteration
     tied: str = ""  # why its content after the loop must not be changed
@@ -88,6 +89,11 @@ class Slot:
         self.is_read_early = self.form == "late" and self.first is UNBOUND and is_carried(x)
         return self.is_read_early
 
+    @property
+    def is_absent_before(self) -> bool:
+        """Whether it is carried with a flag that says that nothing is there before the loop."""
+        return self.may_be_absent and isinstance(self.first, tuple) and self.first[1] is True
+
     def carry_flag(self, trace: Any, last: Any) -> bool:
         """Carry the place with a flag that tells whether it is unassigned; ``last`` has the form of its values."""
         if not is_carried(last):
@@ -108,9 +114,7 @@ class Lesson:
 
     node: Any
     way: str = ""  # how the loop was written: "loop", "peeled" or "unrolled"
-    places: list[tuple[Any, Any, bool, Any, Any]] = field(
-        default_factory=list
-    )  # holder, key, of the scope, types, choice
+    places: list[tuple[Any, ...]] = field(default_factory=list)  # holder, key, of the scope, types, choice, with a flag
     inside: dict[Any, Any] = field(default_factory=dict)
     error: str = ""  # why it could not be recorded
 
@@ -125,16 +129,17 @@ class Lesson:
             ):
                 types = (slot.first_types, slot.types) if slot.form == "carried" else None
                 chosen = slot.first if slot.form == "carried" and type(slot.first) is Choice else None
-                self.places.append((slot.holder, slot.key, slot.holder is trace.scope.vars, types, chosen))
+                flagged = slot.first[0] if slot.form == "carried" and slot.is_absent_before else None
+                self.places.append((slot.holder, slot.key, slot.holder is trace.scope.vars, types, chosen, flagged))
 
     def slots(self, trace: Any) -> list[Slot]:
         """Return slots for the places that are still there: an object that was made in the earlier attempt is gone."""
         found = []
-        for holder, key, is_of_scope, types, chosen in self.places:
+        for holder, key, is_of_scope, types, chosen, flagged in self.places:
             region = None if is_of_scope else trace.made_in(holder)
             if is_of_scope or region is None or any(region is made for made in trace.changes):
                 where = trace.scope.vars if is_of_scope else holder
-                found.append(Slot(where, key, "carried", learned=types, chosen=chosen))
+                found.append(Slot(where, key, "carried", learned=types, chosen=chosen, flagged=flagged))
         return found
 
 

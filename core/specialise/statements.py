@@ -18,6 +18,7 @@ from ..source.yields import YIELDS
 from .branches import Jump
 from .choices import distributed
 from .expressions import IN_PLACE
+from .parts import LooksInto, Part
 from .raising import Ended, Region
 from .rows import rows_of
 from .scopes import Closure
@@ -261,10 +262,11 @@ class StatementsOf:
                 x = self.trace.expressions.expression(target.value)  # type: ignore[attr-defined]
                 self.trace.attribute(x, target.attr)  # type: ignore[attr-defined]
                 held = self.trace.objects.of_function(x)
-                self.trace.touch(x if held is None else held)
                 if held is None:
+                    self.trace.touch_attributes(x)
                     delattr(x, target.attr)  # type: ignore[attr-defined]
                 else:
+                    self.trace.touch(held)
                     del held[target.attr]  # type: ignore[attr-defined]
 
     def run_Global(self, node: ast.Global) -> None:
@@ -327,6 +329,8 @@ class StatementsOf:
             raise BadInput(f"an assignment to {ast.unparse(target)} cannot be compiled")
 
     def unpack(self, targets: list[ast.expr], x: Any) -> None:
+        if type(x) is Part:
+            raise LooksInto(x)
         starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
         rows = rows_of(x)
         if rows is not None and not starred:

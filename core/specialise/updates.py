@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..values.attributes import attributes
+from ..values.attributes import attributes, remove_entry, set_entry
 from ..values.holders import kind_of as kind_of_holder
 from ..values.items import base_of, count_of
 from .scopes import UNBOUND
@@ -87,12 +87,12 @@ def update_of(
                 base.__setitem__(x, k, base.pop(x, k))
         else:
             for k in gone:
-                object.__delattr__(x, k)
+                remove_entry(x, k)
             for k, plan in changed.items():
                 new = plan(results, leaves, objects)
                 if new is not UNBOUND:
-                    object.__setattr__(x, k, new)
+                    set_entry(x, k, new)
                 elif any(name == k for name, _ in attributes(x)):
-                    object.__delattr__(x, k)
+                    remove_entry(x, k)
 
     return update

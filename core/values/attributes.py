@@ -66,6 +66,24 @@ def slot_of(cls: type, name: str) -> Any:
     return None
 
 
+def set_entry(x: Any, name: str, value: Any) -> None:
+    """Set an attribute where it is stored, bypassing ``__setattr__`` and properties of the class."""
+    slot = slot_of(type(x), name)
+    if slot is None:
+        dict_of(x)[str(name)] = value
+    else:
+        slot.__set__(x, value)
+
+
+def remove_entry(x: Any, name: str) -> None:
+    """Remove an attribute from where it is stored, bypassing ``__delattr__`` and properties of the class."""
+    slot = slot_of(type(x), name)
+    if slot is None:
+        del dict_of(x)[str(name)]
+    else:
+        slot.__delete__(x)
+
+
 def class_attribute(mro: tuple[type, ...], name: str) -> Any:
     """Return the attribute from the first class of ``mro`` that has it, without calling descriptors."""
     for cls in mro:

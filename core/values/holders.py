@@ -24,7 +24,7 @@ import numpy as np
 
 from ..errors import ENGINE
 from .array_classes import blank_array, is_array_class
-from .attributes import attributes, dict_of, slot_of
+from .attributes import attributes, dict_of, set_entry
 from .numbers import PASSIVE, Int, is_exact
 
 CONSTANTS = (
@@ -308,15 +308,6 @@ def _like(x: Any, base: type) -> Any:
 
 def _attributes(x: Any) -> Entries:
     return [(Attribute(name), value) for name, value in attributes(x)]
-
-
-def set_entry(x: Any, name: str, value: Any) -> None:
-    """Set an attribute where it is stored, bypassing ``__setattr__`` and properties of the class."""
-    slot = slot_of(type(x), name)
-    if slot is None:
-        dict_of(x)[str(name)] = value
-    else:
-        slot.__set__(x, value)
 
 
 Recursion = Generator["Recursion", Any, Any]

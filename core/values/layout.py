@@ -24,7 +24,7 @@ import numpy as np
 
 from ..errors import BadInput
 from .array_classes import array_and_attributes, is_array_class, put
-from .attributes import attributes
+from .attributes import attributes, set_entry
 from .holders import blank
 from .items import count_of, entries_of, items_of
 
@@ -121,6 +121,10 @@ def _scan_holder(x: Any, leaves: list[Any], key: list[Any], seen: dict[int, int]
         return
     if has_identity(kind):
         seen[id(x)] = len(seen)
+    elif issubclass(kind, tuple) and kind is not tuple and attributes(x):
+        raise BadInput(
+            f"a {kind.__qualname__} holds a tuple and attributes, which compiled code cannot take as one argument; pass them apart"
+        )
     names, values = held
     key.append(names)
     for value in values:
@@ -359,7 +363,7 @@ class Build:
         if not isinstance(keys, tuple):
             for part in layout.parts[:n]:
                 list.append(x, self.build(part))
-        store_attribute = put if is_array_class(layout.kind) else object.__setattr__
+        store_attribute = put if is_array_class(layout.kind) else set_entry
         for name, part in zip(attributes, layout.parts[n:]):
             store_attribute(x, name, self.build(part))
         return x

@@ -12,8 +12,7 @@ ordinary classes, dataclasses (also frozen ones) and classes with ``__slots__``,
   replacement is put in all of them.  A number is a value: each place has its own.
 - Rebuilding makes new containers and objects of the same classes, without calling ``__init__`` or ``__setattr__``.
 
-The functions work in differentiated code.  Under ``mo.jit`` the walk runs during tracing; only the calls on leaves
-become part of the program.
+The functions work in differentiated code.  Under ``mo.jit`` the walk runs during tracing; only calls on leaves are in the program.
 
 >>> model = {"w": [np.ones(2), 3.0], "n": 4}
 >>> leaves_with_paths(model)
@@ -439,10 +438,8 @@ def _step(kind: Kind, key: Any) -> tuple[str, Any]:
 
 def _empty(kind: Kind, x: Any) -> Any:
     """Return an empty container or object of the class of ``x``; None if the class cannot be made without arguments."""
-    if not isinstance(kind, Objects):
-        return kind.blank(x)
     try:
-        return blank(type(x))
+        return blank(type(x)) if isinstance(kind, Objects) else kind.blank(x)
     except Exception:
         return None
 

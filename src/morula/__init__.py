@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         vjp,
     )
     from .core.callbacks import callback
+    from .core.compilation.autobatching import autobatch
     from .core.compilation.back_end_forms import lowering
     from .core.compilation.batching import batch_rule, vmap
     from .core.compilation.collectives import all_gather, axis_index, pmax, pmean, pmin, psum
@@ -66,6 +67,7 @@ __all__ = [
     "adjoint",
     "all_gather",
     "audit",
+    "autobatch",
     "batch_rule",
     "axis_index",
     "callback",

@@ -60,3 +60,16 @@ def test_gradients_of_a_value_with_attributes_in_parts():
 
     assert mo.jit(mo.value_and_grad(f), partial=True)(2.0) == (10.0, 7.0)
     assert mo.jit(f, partial=True)(2.0) == 10.0
+
+
+class Pair(tuple):
+    """A tuple to which attributes may be added."""
+
+
+def test_a_tuple_with_attributes():
+    f = mo.jit(lambda p: p[0] * getattr(p, "scale", 1.0))
+    pair = Pair((2.0, 3.0))
+    assert f(pair) == f(pair) == 2.0
+    pair.scale = 5.0
+    with pytest.raises(mo.BadInput, match="a .*Pair holds a tuple and attributes, .*; pass them apart"):
+        f(pair)

@@ -231,3 +231,81 @@ def test_static_lookup_sees_the_attributes_of_arrays_and_numbers():
 
 def found_statically(x, name):
     return inspect.getattr_static(x, name, None) is not None
+
+
+class _Checked:
+    """The property ``scale`` stands before the entry of ``__dict__`` in which it keeps its value, and may not be set or removed."""
+
+    def __init__(self, scale):
+        self.__dict__["scale"] = scale
+
+    @property
+    def scale(self):
+        return 10.0 * self.__dict__["scale"]
+
+    def double(self):
+        self.__dict__["scale"] = 2.0 * self.__dict__["scale"]
+
+
+class _CheckedError(ValueError, _Checked):
+    __init__ = _Checked.__init__
+
+
+class _CheckedList(list, _Checked):
+    pass
+
+
+def _read(c, x):
+    return c.scale * x
+
+
+def _changed(c, x):
+    c.double()
+    return c.scale * x
+
+
+def _returned(c, x):
+    c.double()
+    return c, _Checked(c.scale * x)
+
+
+def _around(c, x):
+    return mo.grad(_changed, 1)(c, x) * x
+
+
+def _raised(c, x):
+    if x > 2.0:
+        error = _CheckedError(x)
+        error.double()
+        raise error
+    return x
+
+
+def _caught(c, x):
+    try:
+        return _raised(c, x)
+    except _CheckedError as error:
+        return error.scale
+
+
+def _made(kind):
+    c = kind.__new__(kind)
+    c.__dict__["scale"] = 1.5
+    return c
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+@pytest.mark.parametrize("kind", [_Checked, _CheckedList])
+@pytest.mark.parametrize("f", [_read, _changed, _returned, _around, _caught])
+def test_attributes_stored_under_the_name_of_a_property(f, kind, target):
+    def numbers(y):
+        return [e.__dict__["scale"] if isinstance(e, _Checked) else e for e in (y if type(y) is tuple else (y,))]
+
+    for x in (3.0, 1.0):
+        here, there = _made(kind), _made(kind)
+        assert numbers(mo.jit(f, target=target)(here, x)) == numbers(f(there, x))
+        assert here.__dict__ == there.__dict__
+        if f is not _returned:
+            found = mo.jit(mo.grad(f, (0, 1)), target=target)(_made(kind), x)
+            expected = mo.grad(f, (0, 1))(_made(kind), x)
+            assert numbers(found) == numbers(expected)

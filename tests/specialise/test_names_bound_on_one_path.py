@@ -61,3 +61,83 @@ def test_each_path_yields_the_array_as_it_left_it(read, write, name):
         np.testing.assert_allclose(given, plain, rtol=1e-12)
         assert found[0] == pytest.approx(slopes[0], rel=1e-9)
         np.testing.assert_allclose(found[1], slopes[1], rtol=1e-9)
+
+
+def _variable(x):
+    for i in range(3):
+        if x > 1.0:
+            b = x * i
+    return x * b
+
+
+def _list(x):
+    for i in range(3):
+        if x > 1.0:
+            b = [x, x * i]
+    return b
+
+
+def _inner_loop(x):
+    for _ in range(2):
+        for i in range(int(x)):
+            b = x * i
+    return b
+
+
+def _key(x):
+    d = {}
+    for i in range(3):
+        if x > 1.0:
+            d["k"] = x * i
+    return d.get("k", -7.0)
+
+
+def _of_the_caller(x):
+    d = {"k": x}
+    _changed(d, x)
+    return len(d) * d["k"]
+
+
+def _changed(d, x):
+    for i in range(3):
+        if x > 1.0:
+            d["m"] = x * i
+
+
+def _after_another_kind(x):
+    if x > 0.2:
+        b = x
+    for i in range(3):
+        if x > 1.0:
+            b = [x, i]
+    return b
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+@pytest.mark.parametrize("f", [_variable, _list, _inner_loop, _key, _of_the_caller, _after_another_kind])
+def test_what_no_iteration_of_a_loop_that_runs_has_assigned(f, target):
+    compiled = mo.jit(f, target=target)
+    for x in (0.1, 0.5, 2.5):
+        try:
+            expected = f(x)
+        except UnboundLocalError as error:
+            with pytest.raises((UnboundLocalError, mo.BadInput), match=f"{error}|in both|on both paths"):
+                compiled(x)
+            continue
+        try:
+            assert compiled(x) == expected
+        except mo.BadInput as error:
+            assert "in both" in str(error) or "on both paths" in str(error)
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_keys_that_no_iteration_has_added_to_an_argument(target):
+    compiled = mo.jit(_changed, target=target)
+    for x in (0.5, 2.5):
+        here, there = {"k": x}, {"k": x}
+        try:
+            compiled(here, x)
+            _changed(there, x)
+        except mo.BadInput as error:
+            assert "on both paths" in str(error)
+        assert here == there

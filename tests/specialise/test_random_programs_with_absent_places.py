@@ -16,14 +16,19 @@ from sample_sizes import drawn
 import morula as mo
 
 CONDITIONS = ("x > 1", "x > 2", "x < 3", "y > 0", "x > y", "x + y > 3")
-PLACES = ("u", "m.a", "m.b", "vars(m)['a']", "d['k']")
+PLACES = ("u", "m.a", "m.b", "vars(m)['a']", "d['k']", "l.a", "vars(l)['a']")
 ASKED = (
     "total += x * hasattr(m, 'a')",
     "total += y * ('k' in d)",
     "total += getattr(m, 'b', x)",
     "total += d.get('k', y)",
+    "total += x * hasattr(l, 'a')",
 )
 POINTS = [(0.5, 1.0), (1.5, -1.0), (2.5, 1.0), (3.5, -2.0), (2.5, 3.0)]
+
+
+class Items(list):
+    """A list with attributes."""
 
 
 def statement(draw: random.Random, depth: int) -> list[str]:
@@ -40,6 +45,9 @@ def statement(draw: random.Random, depth: int) -> list[str]:
         return [draw.choice(ASKED)]
     if kind < 0.7 and depth < 2:
         return ["try:", *block(draw, depth + 1), "except (AttributeError, KeyError, NameError):", "    total += 0.1"]
+    if kind < 0.78 and depth < 2:
+        count = draw.choice(["range(3)", "range(2)", "range(int(x))", "range(int(y))"])
+        return [f"for _ in {count}:", *block(draw, depth + 1)]
     if depth < 3:
         lines = [f"if {draw.choice(CONDITIONS)}:", *block(draw, depth + 1)]
         return lines if draw.random() < 0.6 else [*lines, "else:", *block(draw, depth + 1)]
@@ -52,7 +60,7 @@ def block(draw: random.Random, depth: int) -> list[str]:
 
 def program(seed: int) -> str:
     draw = random.Random(seed)
-    lines = ["m, d, total = SimpleNamespace(), {}, 0.0 * x"]
+    lines = ["m, d, l, total = SimpleNamespace(), {}, Items(), 0.0 * x"]
     for place in PLACES:  # most are there from the beginning, or on one path
         if draw.random() < 0.8:
             lines += [f"if {draw.choice(CONDITIONS)}:"] if draw.random() < 0.4 else ["if True:"]
@@ -74,12 +82,12 @@ def outcome(f: Any, x: float, y: float) -> tuple[str, Any]:
 @pytest.mark.parametrize("path", ["native", "xla"])
 @pytest.mark.parametrize("group", range(4))
 def test_compiled_programs_do_as_python_does(path, group, tmp_path):
-    count = drawn(45 if path == "native" else 12)
+    count = drawn(60 if path == "native" else 12)
     done = 0
     for seed in range(1000 * group, 1000 * group + count):
         file = tmp_path / f"program_{seed}.py"
         file.write_text(program(seed))
-        scope: dict[str, Any] = {"SimpleNamespace": SimpleNamespace}
+        scope: dict[str, Any] = {"SimpleNamespace": SimpleNamespace, "Items": Items}
         exec(compile(file.read_text(), str(file), "exec"), scope)
         f = scope["f"]
         compiled = mo.jit(mo.value_and_grad(f, (0, 1)), target=path)

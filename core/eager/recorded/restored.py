@@ -10,7 +10,7 @@ from types import CellType
 from typing import Any
 
 from ...exclusion import undo
-from ...values.attributes import attributes
+from ...values.attributes import attributes, remove_entry, set_entry
 from ...values.memory import identity
 from ...values.program_state import EMPTY, Reach, Variables, entries_of
 
@@ -75,8 +75,9 @@ def _put(x: Any, entries: Any) -> None:
             elif x.scope.get(name, EMPTY) is not entries[name]:
                 x.scope[name] = entries[name]
     elif not isinstance(x, frozenset):
-        for name in dict(attributes(x)).keys() - entries.keys():
-            object.__delattr__(x, name)
+        held = dict(attributes(x))
+        for name in held.keys() - entries.keys():
+            remove_entry(x, name)
         for name, value in entries.items():
-            if getattr(x, name, EMPTY) is not value:
-                object.__setattr__(x, name, value)
+            if held.get(name, EMPTY) is not value:
+                set_entry(x, name, value)

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput, two_arguments
-from ...values.attributes import attributes
-from ...values.holders import CONSTANTS, Kind, Objects, Recursion, kind_of, set_entry, unrolled
+from ...values.attributes import attributes, set_entry
+from ...values.holders import CONSTANTS, Kind, Objects, Recursion, kind_of, unrolled
 from ...values.items import count_of
 from ...values.memory import owner
 from ...values.numbers import NUMBERS, PASSIVE, REAL, Int, call_on

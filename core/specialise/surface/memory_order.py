@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import BadInput
 from ...ir.dynamic import Value
 from ...values.attributes import bound_to
 from ..constants import known_content
@@ -129,6 +130,16 @@ def note_dependence(trace: Trace, storage: Storage) -> None:
         if not s.is_copied:
             s.is_copied = True
             waiting += _before(trace, s)
+
+
+def refuse_other_order(trace: Trace, name: str, x: Array, last: Array) -> None:
+    """Refuse a loop that changes an array's memory order, of ``x`` before it, if something depends on that order."""
+    note_dependence(trace, last.storage)
+    if not same_order(trace, x, last):
+        raise BadInput(
+            f"{name} has another memory order after an iteration of this loop than before it, which decides whether its reshape is a view; "
+            "apply np.ascontiguousarray to the array that the loop assigns"
+        )
 
 
 def has_order(trace: Trace, storage: Storage) -> bool:

@@ -1,0 +1,351 @@
+"""The calls that a recursive function makes for the parts of a structure: which of them are alike, and their order.
+
+A *frame* is one call: a function with the objects that it was called for.  Frames are of one *kind* if the function reads the same
+structure in them: the same containers, types, shapes and strings at the same places, as far as it looks.  How far that is, tracing
+finds out (``specialise.parts``): containers are opened one after the other, when the function looks into them.  All frames of
+a kind run by one program, which is compiled for batches of them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..api import pullback
+from ..errors import BadInput, MorulaError
+from ..ir.dynamic import Value
+from ..ir.typed import ArrayType, type_of
+from ..specialise.batches import differs
+from ..specialise.parts import (
+    Call,
+    Frame,
+    LooksInto,
+    NeedsResult,
+    Outdated,
+    Part,
+    Unsuited,
+    enter,
+)
+from ..specialise.rows import Rows
+from ..specialise.traced import Array, Scalar, Storage, Traced, always_traces
+from ..values.layout import (
+    STATIC,
+    Build,
+    Describe,
+    Fixed,
+    Holder,
+    Hole,
+    Layout,
+    held_by,
+)
+from .batching import vmap
+from .compiled import calls_python
+from .just_in_time import jit
+from .opened_structures import (
+    ANY_LENGTH,
+    PART,
+    Opened,
+    Ragged,
+    count_opened,
+    is_leaf,
+    is_of_known_length,
+    leaves_in,
+    looked_at,
+    of_known_length,
+    paths_of,
+    ragged,
+    seen_of,
+    types_in,
+    with_path,
+)
+
+MOST_OPENED = 64
+"""How many parts of a structure one call may look into."""
+
+
+@dataclass(eq=False)
+class Form:
+    """The form of a result: its containers, and the types of its numbers and arrays; equal ones are one object (``Kinds.form``)."""
+
+    layout: Layout
+    types: tuple[ArrayType, ...]
+
+
+@dataclass(eq=False)
+class Kind:
+    """Frames that one program serves."""
+
+    function: FunctionType
+    arguments: tuple[tuple[str, Any], ...]  # of the function: ``shared``, or ``object`` number n of the frame
+    opened: list[Opened | None]  # of each of the frame's objects
+    seen: list[Any]  # what is seen of its objects: see ``seen_of``
+    leaves: list[int] = field(default_factory=list)  # the places of its numbers and arrays
+    types: list[ArrayType | Ragged] = field(default_factory=list)  # their types
+    results: list[Form] = field(default_factory=list)  # of its calls
+    calls: list[Call] = field(default_factory=list)
+    form: Form | None = None
+    variants: list[Kind] = field(default_factory=list)  # for results of other forms
+    program: Any = None  # called with what is shared, the leaves, and the results of the calls, for a batch
+    pull: Any = None  # likewise, after cotangents of its results; returns those of its arguments
+
+
+@dataclass(eq=False)
+class Node:
+    """What is known of frames whose opened parts look alike up to some depth."""
+
+    opened: list[Opened | None]
+    next: dict[Any, Node | Kind] = field(default_factory=dict)
+    lengths: dict[Any, Any] = field(default_factory=dict)
+    """By the key without lengths of arrays: the key that was found first, then the node that does not see the lengths."""
+
+
+class Kinds:
+    """The kinds of frames of a function, and how they were found."""
+
+    def __init__(self, function: FunctionType, arguments: Sequence[tuple[str, Any]]) -> None:
+        self.function, self.arguments = function, tuple(arguments)
+        self.functions = {function}
+        self.known: dict[Any, list[Node]] = {}
+        """For a function and its arguments: the first node, and those that hold kinds, in the order of their last use."""
+        self.forms: list[Form] = []
+
+    def of(
+        self, function: FunctionType, arguments: tuple[tuple[str, Any], ...], objects: Sequence[Any], shared: Any
+    ) -> tuple[Kind, list[Any]]:
+        """Return the kind of a frame, and what is at its places."""
+        nodes = self.known.get((function, arguments))
+        if nodes is None:
+            nodes = self.known[function, arguments] = [Node([None] * len(objects))]
+        # What a frame looks like at the end of the way decides the whole way, so the last nodes are tried first.
+        for i in range(len(nodes) - 1, 0, -1):
+            key, found = looked_at(objects, nodes[i].opened)
+            known = nodes[i].next.get(key)
+            if isinstance(known, Kind):
+                nodes.append(nodes.pop(i))
+                return known, found
+        node = nodes[0]
+        while True:
+            key, found = looked_at(objects, node.opened)
+            known = node.next.get(key)
+            if isinstance(known, Kind):
+                if all(node is not n for n in nodes):
+                    nodes.append(node)
+                return known, found
+            if known is None:
+                longer = self.with_any_length(node, key, objects)
+                if longer is not None:
+                    node.next[key] = longer
+                    continue
+                made = self.made(function, arguments, objects, node, key, shared)
+                node.next.setdefault(key, made)  # the frames of its parts may have been of this kind
+                continue
+            node = known
+
+    def with_any_length(self, node: Node, key: list[Any], objects: Sequence[Any]) -> Node | None:
+        """Return a node that does not see the lengths of arrays in which a frame differs from an earlier one; None if it differs otherwise."""
+        alike = tuple((e[0], e[1], e[2][1:]) if type(e) is tuple and e[0] is np.ndarray else e for e in key)
+        first = node.lengths.setdefault(alike, key)
+        if isinstance(first, Node) or first is key:
+            return first if isinstance(first, Node) else None
+        paths: list[tuple[int, ...]] = []
+        for i, (x, inside) in enumerate(zip(objects, node.opened)):
+            paths_of(x, inside, (i,), paths)
+        opened = list(node.opened)
+        for path, a, b in zip(paths, key, first):
+            if a != b:
+                if is_of_known_length(opened[path[0]], path[1:]):
+                    return None
+                opened[path[0]] = with_path(opened[path[0]], (*path[1:], ANY_LENGTH))
+        node.lengths[alike] = found = Node(opened)
+        return found
+
+    def made(
+        self, function: FunctionType, arguments: Any, objects: Sequence[Any], node: Node, key: Any, shared: Any
+    ) -> Node | Kind:
+        """Trace the function for a frame; return its kind, or a node with one more part opened."""
+        opened = node.opened
+        kind = Kind(function, arguments, opened, list(map(seen_of, objects, opened)))
+        found = looked_at(objects, opened)[1]
+        kind.leaves, kind.types = leaves_in(kind.seen), types_in(kind.seen)
+        program = Program(self, kind)
+        while True:
+            try:
+                program.trace(shared, [found[i] for i in kind.leaves])
+            except LooksInto as looks:
+                return Node(program.with_opened(looks))
+            except MorulaError:
+                fixed = [of_known_length(x) for x in opened]
+                if fixed == opened:
+                    raise
+                return Node(fixed)
+            except NeedsResult as needs:
+                kind.results.append(self.form_of(needs.call, found, shared))
+                if key in node.next:
+                    return node.next[key]
+                continue
+            return kind
+
+    def form(self, layout: Layout, types: Sequence[ArrayType]) -> Form:
+        """Return the form of a result."""
+        for known in self.forms:
+            if known.types == tuple(types) and known.layout == layout:
+                return known
+        self.forms.append(Form(layout, tuple(types)))
+        return self.forms[-1]
+
+    def with_results(self, kind: Kind, found: Sequence[Any], forms: list[Form], shared: Any) -> Kind:
+        """Return the kind for frames whose calls have results of these forms."""
+        for known in (kind, *kind.variants):
+            if known.results == forms:
+                return known
+        made = Kind(kind.function, kind.arguments, kind.opened, kind.seen, kind.leaves, kind.types, forms)
+        try:
+            Program(self, made).trace(shared, [found[i] for i in kind.leaves])
+        except (LooksInto, NeedsResult):
+            raise Unsuited("what the function looks into depends on the form of the results for its parts") from None
+        if made.calls != kind.calls:
+            raise Unsuited("the calls for parts depend on the form of their results")
+        kind.variants.append(made)
+        return made
+
+    def form_of(self, call: Call, found: Sequence[Any], shared: Any) -> Form:
+        """Return the form of the result of a call that a frame makes."""
+        kind, _ = self.of(*called(call, found), shared)
+        assert kind.form is not None
+        return kind.form
+
+
+def called(call: Call, found: Sequence[Any]) -> tuple[FunctionType, tuple[tuple[str, Any], ...], list[Any]]:
+    """Return the frame of a call: its function, what its arguments are, and the objects that it is called for."""
+    arguments, objects = call.of_frame
+    return call.function, arguments, [found[x] if is_place else x for is_place, x in objects]
+
+
+class Program:
+    """The program of a kind while it is traced."""
+
+    def __init__(self, kinds: Kinds, kind: Kind) -> None:
+        self.kinds, self.kind = kinds, kind
+        self.paths: dict[int, tuple[int, ...]] = {}  # of the parts, by id
+        self.parts: list[Part] = []
+
+        def run(shared: Any, own: Any, results: Any) -> Any:
+            return for_frame(self, shared, own, results)
+
+        batch: Any = vmap(run, in_axes=(None, 0, 0))
+
+        def pull(seeds: Any, shared: Any, own: Any, results: Any) -> Any:
+            return pullback(batch, shared, own, results)[1](seeds)
+
+        kind.program, kind.pull = batch.programs.compiled, jit(pull)
+
+    def trace(self, shared: Any, leaves: Sequence[Any]) -> None:
+        """Trace the program for a batch of two; raises what stops it."""
+        own = [np.zeros(2)]
+        for x, kind in zip(leaves, self.kind.types):
+            own += ragged([x, x], 2, kind) if isinstance(kind, Ragged) else [np.stack([x, x])]
+        results = [[np.zeros((2, *t.shape), t.dtype) for t in form.types] for form in self.kind.results]
+        lowered = self.kind.program.lower(shared, own, results)
+        if calls_python(lowered.compilation.program.function.block):
+            raise Unsuited("the function prints, or calls Python from compiled code")
+
+    def with_opened(self, looks: LooksInto) -> list[Opened | None]:
+        """Return what is opened, and also this part."""
+        first, *rest = self.paths[id(looks.part)]
+        if looks.goes_through:
+            rest.append(ANY_LENGTH)
+        opened = list(self.kind.opened)
+        if sum(map(count_opened, opened)) == MOST_OPENED:
+            raise Unsuited(f"a call looks into more than {MOST_OPENED} parts of the structure")
+        opened[first] = with_path(opened[first], rest)
+        return opened
+
+    def run(self, trace: Any, shared: Any, own: Any, results: Any) -> Any:
+        """Run the frame's function in a traced program; return the numbers and arrays of its result."""
+        kind = self.kind
+        self.paths, self.parts = {}, []
+        leaves = iter(own[1:])
+        frame = Frame(self.kinds.functions, {}, {}, [], [], {}, [])
+        places: list[Any] = []
+        objects = [self.abstract(trace, x, (i,), leaves, frame, places) for i, x in enumerate(kind.seen)]
+        frame.places = {id(x): i for i, x in enumerate(places)}
+        given = flat(shared)
+        frame.shared = {id(x): i for i, x in enumerate(given)}
+        frame.fresh = {id(x): x.storage.value for x in (*places, *given) if isinstance(x, Array)}
+        frame.keep = [places, given]
+        frame.results = [
+            trace.new(Build([self.of_kind(trace, x, t) for x, t in zip(found, form.types)]).build(form.layout))
+            for found, form in zip(results, kind.results)
+        ]
+        y = enter(
+            trace, frame, kind.function, [given[x] if what == "shared" else objects[x] for what, x in kind.arguments]
+        )
+        if differs(y, set(), Traced):
+            raise Unsuited("the function returns values of different kinds depending on its numbers")
+        described = Describe((Traced,))
+        layout = described.describe(y)
+        form = self.kinds.form(layout, [x.type if isinstance(x, Traced) else type_of(x) for x in described.leaves])
+        if kind.form is not None and not (kind.form is form and kind.calls == frame.calls):
+            raise Outdated("the calls for parts have changed")
+        kind.form, kind.calls = form, frame.calls
+        return trace.new(described.leaves)
+
+    def abstract(self, trace: Any, x: Any, path: tuple[int, ...], leaves: Any, frame: Frame, places: list[Any]) -> Any:
+        """Return the program's object for a part of the structure."""
+        at = len(places)
+        places.append(None)
+        if isinstance(x, ArrayType):
+            made = self.of_kind(trace, next(leaves), x)
+        elif isinstance(x, Ragged):
+            made = self.of_any_length(trace, x, next(leaves), trace.call(int, next(leaves)))
+        elif isinstance(x, Fixed):
+            made = x.value
+        elif x is PART:
+            made = Part()
+            self.paths[id(made)] = path
+            self.parts.append(made)
+        else:
+            inside = [self.abstract(trace, e, (*path, i), leaves, frame, places) for i, e in enumerate(x.parts)]
+            made = trace.new(Build(inside).build(Holder(x.kind, x.names, [Hole(i) for i in range(len(inside))])))
+            frame.opened.append((made, inside))
+        places[at] = made
+        return made
+
+    def of_any_length(self, trace: Any, x: Ragged, items: Array, length: Any) -> Any:
+        if x.kind is np.ndarray:
+            return trace.call(operator.getitem, items, slice(None, length))
+        item = Array(Storage(Value(type=x.item))) if x.item.shape else Scalar(Value(type=x.item))
+        column = trace.value(items)
+        return trace.new(x.kind([Rows(length, (Scalar(column),), item, (x.item,), column.type.shape[0], True)]))
+
+    def of_kind(self, trace: Any, x: Any, kind: ArrayType) -> Any:
+        """Return a sample as the number of Python that it stands for, if it does."""
+        return trace.call(kind.number, x) if kind.weak else x
+
+
+def flat(x: Any, found: list[Any] | None = None, seen: set[int] | None = None) -> list[Any]:
+    """Return a structure and everything in it, in order."""
+    found, seen = [] if found is None else found, set() if seen is None else seen
+    found.append(x)
+    if not is_leaf(x) and not isinstance(x, Traced) and type(x) not in STATIC and id(x) not in seen:
+        seen.add(id(x))
+        held = held_by(x)
+        for e in () if held is None else held[1]:
+            flat(e, found, seen)
+    return found
+
+
+def for_frame(program: Program, shared: Any, own: Any, results: Any) -> Any:
+    raise BadInput(
+        "autobatch has no derivative of a derivative with respect to ints; pass floats, or differentiate with respect to other arguments"
+    )
+
+
+@always_traces(for_frame)
+def _trace_frame(trace: Any, program: Program, shared: Any, own: Any, results: Any) -> Any:
+    return program.run(trace, shared, own, results)
