@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from .core.compilation.just_in_time import jit
     from .core.debug.audits import audit
     from .core.debug.non_finite import debug_nans
+    from .core.eager.recorded.invertible import invertible
     from .core.errors import BadInput, MorulaError, NoDerivative, NonFinite
     from .core.forward import jvp, linearize
-    from .core.eager.recorded.invertible import invertible
     from .core.implicit import constant, implicit
     from .core.ir.memory_policies import online, revolve
     from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
