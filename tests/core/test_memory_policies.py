@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
+from contextvars import ContextVar
 
 import numpy as np
 import pytest
@@ -400,6 +402,54 @@ def test_random_draws_in_a_loop_are_refused():
         mo.grad(lambda x: mo.checkpoint(f, x, policy=mo.revolve(2)))(1.0)
 
 
+# Values that the engine cannot see from the call
+
+
+LOCAL, CONTEXT = threading.local(), ContextVar("CONTEXT")
+
+
+def in_a_local_of_the_thread(x, n):
+    LOCAL.a = x * np.arange(4.0)
+    y = x
+    for _ in range(n):
+        y = np.sin(y) * LOCAL.a.sum()
+    return y.sum() + LOCAL.a.sum()
+
+
+def in_a_cache(x, n):
+    square = functools.lru_cache(lambda v: v * v)
+    s, y = square(x[0]), x
+    for _ in range(n):
+        y = np.sin(y) * square(x[0])
+    return y.sum() + s
+
+
+def in_a_context(x, n):
+    CONTEXT.set((x * x, x[1] * 2))
+    y = x
+    for _ in range(n):
+        a, b = CONTEXT.get()
+        a[0] = y.sum() * b
+        y = np.sin(y) * a
+    return y.sum() + CONTEXT.get()[0].sum() * b
+
+
+@pytest.mark.parametrize("f", [in_a_local_of_the_thread, in_a_cache, in_a_context], ids=lambda f: f.__name__)
+def test_hidden_values_keep_their_cotangents(f):
+    expected, _ = vjp_by_differences(lambda x: f(x, 5), 1.0, (X,), step=0.01)
+    for chosen in ({"policy": mo.revolve(2)}, {"policy": "sqrt"}, {}):
+        found = mo.grad(lambda x: mo.checkpoint(f, x, 5, **chosen))(X)  # noqa: B023
+        np.testing.assert_allclose(found, expected[0], rtol=1e-7, atol=1e-12)
+
+    def outside(x):
+        LOCAL.a = a = x * np.arange(4.0)
+        CONTEXT.set((a, x[1]))
+        return a.sum() + mo.checkpoint(lambda u: (LOCAL.a * CONTEXT.get()[1] * u).sum(), x)
+
+    expected, _ = vjp_by_differences(outside, 1.0, (X,), step=0.01)
+    np.testing.assert_allclose(mo.grad(outside)(X), expected[0], rtol=1e-7)
+
+
 # Loops of many kinds
 
 
@@ -492,7 +542,18 @@ def over_pairs(x, n):
     return y.sum()
 
 
+def with_states_that_are_views(x, n):
+    u = v = x
+    for k in range(n):
+        rows = np.zeros((3, 50 + 7 * (k % 5)))
+        rows[1, :4] = np.sin(u) * 1.1
+        rows[2, :4] = u * v
+        u, v = rows[1, :4], rows[2, :4][::-1]
+    return (u * v).sum()
+
+
 LOOPS = [
+    with_states_that_are_views,
     downwards,
     of_complex_numbers,
     with_masks_and_counts,

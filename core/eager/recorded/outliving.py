@@ -67,16 +67,16 @@ def is_shared(y: Any, outside: set[int]) -> bool:
         if type(x) not in NUMBER_TYPES and not isinstance(x, np.ndarray) or identity(x) in outside:
             continue
         while isinstance(x, np.ndarray) and x.base is not None:  # a view refers to what it shows
-            if sys.getrefcount(x) > _ALONE + sum(x is e for e in y):
+            if sys.getrefcount(x) > ALONE + sum(x is e for e in y):
                 return True
             x = x.base
-        if sys.getrefcount(x) > _ALONE + max(1, sum(x is e for e in y)):
+        if sys.getrefcount(x) > ALONE + max(1, sum(x is e for e in y)):
             return True
     return False
 
 
 _sample = [object()]
-_ALONE = max(sys.getrefcount(x) for x in _sample) - 1
+ALONE = max(sys.getrefcount(x) for x in _sample) - 1
 """The references of an object that nothing but the name of a loop and the call that counts them refers to."""
 
 

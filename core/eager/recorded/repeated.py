@@ -10,6 +10,7 @@ and is itself part of an outer derivative.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ from ...rules.registry import CALLERS
 from ...source.definitions import describe
 from ...values.memory import identity, owner
 from .call import call
-from .outliving import escapes, is_shared, values_in
+from .outliving import ALONE, escapes, is_shared, values_in
 from .pullback import seed
 from .restored import State
 from .stores import shape_back
@@ -183,19 +184,23 @@ def _run_again(table: Cotangents, record: Record) -> None:
     _, y, f, args, kwargs, state, contents = record
     del record  # with what the run returned, which is of no use once its cotangent is known
     dy = table.take(y)
+    # A view has no cotangent of its own: what it shows keeps its identity until nothing refers to it.
+    shown = {id(owner(x)): owner(x) for x in values_in([y]) if isinstance(x, np.ndarray) and table.reached(x)}
     if dy is not None or any(table.reached(a) for a, _ in contents):
         again = Tape(table.parent)
         again.integers = None if table.tape is None else table.tape.integers
         if type(f) is Legs and f.prepared is not None:
             again.records, f.prepared = f.prepared, None
             seed(table, y, dy)
-            del y, dy
+            y = dy = None
             sweep_and_drop(again, table, state.outside)
         else:
             with state.restored():
                 _make_again(again, table, y, dy, f, args, kwargs, contents)
-                del y, dy
+                y = dy = None
                 sweep_and_drop(again, table, state.outside)
+    y = None
+    _release(table, shown)
     later = set()  # arrays of which what a later stretch left will be written back
     for a, index, _ in reversed(table.redo):
         if index is not ...:
@@ -243,14 +248,8 @@ def sweep_and_drop(again: Tape, table: Cotangents, outside: set[int]) -> None:
     try:
         for record in reversed(records[legs:]):
             record[0](table, record)
-        for x in [*valued(records[legs:], table)]:
-            if id(x) in known:
-                table.alive[id(x)] = x
-            else:
-                table.drop(x)
-        x = record = None
-        table.redo = [e for e in table.redo if identity(e[0]) in known]
-        del records[legs:]
+        record = None
+        _drop(table, records, legs, known)
         while records:
             _run_again(table, records.pop())
     finally:
@@ -261,6 +260,44 @@ def sweep_and_drop(again: Tape, table: Cotangents, outside: set[int]) -> None:
             table.redo, table.tape = redone, enclosing
     for key in [k for k in table.alive if k not in table.arrays and k not in table.numbers]:
         del table.alive[key]
+
+
+def _drop(table: Cotangents, records: list[Record], first: int, known: set[int]) -> None:
+    """Drop the records from ``first`` on, and the cotangents and writes of the values that nothing else refers to.
+
+    A number is one of them if a record made it; an array, if it is gone without the records. Others are kept alive.
+    """
+    numbers = {id(x) for x in values_in([record[1] for record in records[first:]]) if not isinstance(x, np.ndarray)}
+    local: dict[int, Any] = {}
+    for x in valued(records[first:], table):
+        if id(x) in known or not isinstance(x, np.ndarray) and id(x) not in numbers:
+            table.alive[id(x)] = x
+        elif isinstance(x, np.ndarray):
+            local[id(x)] = x
+        else:
+            table.drop(x)
+    x = None
+    del records[first:]
+    _release(table, local)
+
+
+def _release(table: Cotangents, local: dict[int, Any]) -> None:
+    """Drop the cotangents and undone writes of arrays that nothing but ``local`` refers to; keep the other arrays alive."""
+    entries, table.redo = table.redo, []
+    for key in local:
+        table.windows.pop(key, None)
+    dead = set()
+    while local:
+        key, x = local.popitem()
+        written = [entry[0] for entry in entries if identity(entry[0]) == key]
+        views = {id(a) for a in written if a is not x}
+        if sys.getrefcount(x) <= ALONE + 2 * sum(a is x for a in written) + len(views):
+            dead.add(key)
+            table.drop(x)
+        else:
+            table.alive[key] = x
+        del written
+    table.redo = [entry for entry in entries if identity(entry[0]) not in dead]
 
 
 def _differs(f: Any) -> NoDerivative:
