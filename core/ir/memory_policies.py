@@ -32,7 +32,7 @@ UNKNOWN = 256
 """The snapshots for a loop whose number of iterations is unknown, unless they would take more than ``MOST_BYTES``."""
 MOST_BYTES = 2**28
 FEW = 8
-SEGMENT = 32
+SEGMENT = 128
 """The iterations of a segment of such a loop, unless their states take more than ``SEGMENT_BYTES``."""
 SEGMENT_BYTES = 2**20
 
