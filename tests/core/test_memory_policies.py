@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import morula as mo
+from morula.core.compilation.compilation_cache import fingerprint
 from morula.core.eager.recorded import recomputed_loops
 from morula.core.ir.evaluate import Evaluation
 from morula.core.ir.memory_policies import Costs, planned, policy_of
@@ -643,6 +644,13 @@ def test_explain_names_the_policy_and_the_extra_passes():
     g = mo.jit(mo.grad(lambda x: mo.checkpoint(decay, x, policy=mo.revolve(21))), target="native")
     text = str(g.explain(np.ones(100)))
     assert "(revolve): 21 snapshots of 800 bytes, segments of 1 iteration, 2.73 extra forward passes, about" in text
+
+
+@pytest.mark.parametrize("make", [mo.grad, lambda f: f], ids=["gradient", "value"])
+def test_compiled_programs_are_kept_on_disk(make):
+    g = make(lambda x: mo.checkpoint(decay, x, policy="sqrt"))
+    found = [fingerprint(mo.jit(g, target="native").lower(np.ones(3)).compilation.function) for _ in range(2)]
+    assert found[0] is not None and found[0] == found[1]
 
 
 @pytest.mark.parametrize("path", PATHS)
