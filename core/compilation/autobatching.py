@@ -12,12 +12,14 @@ import numpy as np
 from ..eager.recorded.call import call
 from ..eager.recorded.tape import Tape
 from ..errors import BadInput, MorulaError
+from ..exclusion import one_at_a_time
 from ..faults import prune
 from ..source.definitions import LikeAFunction, describe, name_of
 from ..source.requirements import check_function
 from ..specialise.parts import IntsAreDifferentiated, Outdated
 from ..values import tree
 from ..values.attributes import public_names
+from ..values.layout import scan
 from .frame_batches import Plan, planned
 from .frames import Kinds, flat
 from .samples import Function
@@ -68,7 +70,7 @@ class Autobatched(LikeAFunction):
         functools.update_wrapper(self, f, updated=())
         self.__wrapped__ = f
         self.in_axes = in_axes
-        self.kinds: dict[int, Kinds] = {}  # by the number of arguments
+        self.kinds: dict[Any, Kinds] = {}  # by the types of what is shared
         self.reason = ""  # why Python calls the function
 
     def __repr__(self) -> str:
@@ -160,9 +162,11 @@ def _plan(batch: Autobatched, args: tuple[Any, ...]) -> Plan | None:
         return None
     shared = _shared(batch, args)
     try:
-        if len(args) not in batch.kinds:
-            batch.kinds[len(args)] = Kinds(f, _arguments(axes, shared))
-        return planned(batch.kinds[len(args)], shared, samples)
+        key = scan(shared)[1]
+        with one_at_a_time:
+            if key not in batch.kinds:
+                batch.kinds[key] = Kinds(f, _arguments(axes, shared))
+            return planned(batch.kinds[key], shared, samples)
     except IntsAreDifferentiated:
         return None
     except MorulaError as error:

@@ -270,13 +270,14 @@ class Program:
         kind = self.kind
         self.paths, self.parts = {}, []
         leaves = iter(own[1:])
-        frame = Frame(self.kinds.functions, {}, {}, [], [], {}, [])
+        frame = Frame(self.kinds.functions, {}, {}, [], [], {}, [], [])
         places: list[Any] = []
         objects = [self.abstract(trace, x, (i,), leaves, frame, places) for i, x in enumerate(kind.seen)]
         frame.places = {id(x): i for i, x in enumerate(places)}
         given = flat(shared)
         frame.shared = {id(x): i for i, x in enumerate(given)}
-        frame.fresh = {id(x): x.storage.value for x in (*places, *given) if isinstance(x, Array)}
+        frame.arrays = [x for x in (*places, *given) if isinstance(x, Array)]
+        frame.fresh = {id(x): x.storage.value for x in frame.arrays}
         frame.keep = [places, given]
         frame.results = [
             trace.new(Build([self.of_kind(trace, x, t) for x, t in zip(found, form.types)]).build(form.layout))
@@ -303,6 +304,8 @@ class Program:
             made = self.of_kind(trace, next(leaves), x)
         elif isinstance(x, Ragged):
             made = self.of_any_length(trace, x, next(leaves), trace.call(int, next(leaves)))
+            if isinstance(made, list):
+                frame.opened.append((made, list(made)))
         elif isinstance(x, Fixed):
             made = x.value
         elif x is PART:

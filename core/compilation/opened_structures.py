@@ -55,12 +55,13 @@ def looked_at(objects: Sequence[Any], opened: Sequence[Opened | None]) -> tuple[
     """Return the key of what is seen of objects, and everything that is seen, in order."""
     key: list[Any] = []
     found: list[Any] = []
+    seen: set[int] = set()
     for x, inside in zip(objects, opened):
-        _look(x, inside, key, found)
+        _look(x, inside, key, found, seen)
     return tuple(key), found
 
 
-def _look(x: Any, opened: Opened | None, key: list[Any], found: list[Any]) -> None:
+def _look(x: Any, opened: Opened | None, key: list[Any], found: list[Any], seen: set[int]) -> None:
     found.append(x)
     kind = type(x)
     if kind in STATIC:
@@ -69,13 +70,18 @@ def _look(x: Any, opened: Opened | None, key: list[Any], found: list[Any]) -> No
         raise IntsAreDifferentiated("ints of the structure are differentiated")
     elif opened is None:
         key.append(PART)
-    elif opened.get(ANY_LENGTH) is not None and (item := _item(x)) is not None:
-        key.append((ANY_LENGTH, kind, item))
-    elif kind is np.ndarray:
-        key.append((kind, x.dtype, x.shape))
     elif kind in NUMBERS or kind in NUMBERS_OF_NUMPY:
         key.append(kind)
+    elif id(x) in seen and kind is not tuple:
+        raise Unsuited(f"a {kind.__name__} stands in two places that a call looks into")
+    elif opened.get(ANY_LENGTH) is not None and (item := _item(x)) is not None:
+        seen.add(id(x))
+        key.append((ANY_LENGTH, kind, item))
+    elif kind is np.ndarray:
+        seen.add(id(x))
+        key.append((kind, x.dtype, x.shape))
     else:
+        seen.add(id(x))
         held = (x.__dict__.keys(), x.__dict__.values()) if _is_plain(kind) else held_by(x)
         if held is None:
             raise Unsuited(
@@ -83,7 +89,7 @@ def _look(x: Any, opened: Opened | None, key: list[Any], found: list[Any]) -> No
             )
         key.append((kind, held[0] if type(held[0]) is int else (*held[0],)))
         for i, e in enumerate(held[1]):
-            _look(e, opened.get(i), key, found)
+            _look(e, opened.get(i), key, found, seen)
 
 
 @functools.cache

@@ -135,6 +135,7 @@ class Frame:
     results: Sequence[Any]  # of the calls, in order, as the program's values
     opened: list[tuple[Any, list[Any]]]  # opened containers, with their contents
     fresh: dict[int, Value]  # the elements of its arrays at the beginning, by id
+    arrays: list[Array]  # its arrays
     keep: list[Any]  # what the ids are of
     calls: list[Call] = field(default_factory=list)
     is_entering: bool = True
@@ -196,7 +197,9 @@ class Frame:
         )
 
     def check_unchanged(self) -> None:
-        """Refuse programs that store something in the structure."""
+        """Refuse programs that store something in the structure, or in what is shared."""
+        if any(x.storage.value is not self.fresh[id(x)] for x in self.arrays):
+            raise Unsuited("the function writes into an array of its arguments; let it write into a copy")
         for x, before in self.opened:
             held = held_by(x)
             if held is None or len(held[1]) != len(before) or any(a is not b for a, b in zip(held[1], before)):

@@ -169,7 +169,27 @@ def that_notes(p, tree):
     return that_notes(p, tree[0]) + that_notes(p, tree[1]) if isinstance(tree, tuple) else p["scale"] * tree
 
 
+def that_writes(p, node):
+    node.vector[0] += 1.0
+    return p["scale"] * np.sum(node.vector) + sum(that_writes(p, c) for c in node.children)
+
+
+def that_appends(p, xs):
+    total = 0.0
+    for x in xs:
+        total = total + p["scale"] * x
+    xs.append(1.0)
+    return total
+
+
+def that_compares(p, node):
+    same = node.children and node.vector is node.children[0].vector
+    return p["scale"] * (2.0 if same else 1.0)
+
+
 IN_TURN = {
+    "writes into arrays": (that_writes, "nodes", "writes into an array"),
+    "writes into lists": (that_appends, "numbers", "changes"),
     "computed arguments": (depth_first, "pairs", "argument that it has computed"),
     "a function inside": (of_closure, "pairs", "define it outside"),
     "stored results": (that_remembers, "nodes", "changes"),
@@ -209,6 +229,32 @@ def test_what_is_printed(capsys):
     printed = capsys.readouterr().out
     same(batch(PARAMS, samples), expected)
     assert capsys.readouterr().out == printed and "prints" in batch.reason
+
+
+def test_one_array_in_two_places():
+    x = np.ones(3)
+    batch = mo.autobatch(that_compares, in_axes=(None, 0))
+    samples = [Node(1.0, x, [Node(1.0, x)]), Node(1.0, x, [Node(1.0, x.copy())]), Node(1.0, x)]
+    same(batch(PARAMS, samples), in_turn(that_compares)(PARAMS, samples))
+
+
+def scaled(p, q, tree):
+    if isinstance(tree, tuple):
+        return scaled(p, q, tree[0]) + scaled(p, q, tree[1])
+    return p["scale"] * q["scale"] * tree
+
+
+def test_other_forms_of_what_is_shared():
+    batch, samples = mo.autobatch(scaled, in_axes=(None, None, 0)), many("pairs")
+    q = {"scale": 3.0}
+    for p in (
+        {"scale": 2.0},
+        {"more": 5.0, "scale": 2.0},
+        {"scale": np.float32(2.0)},
+        {"most": [1.0, 2.0], "scale": 2.0},
+    ):
+        same(batch(p, q, samples), [scaled(p, q, x) for x in samples])
+    assert not batch.reason
 
 
 # What is read from outside

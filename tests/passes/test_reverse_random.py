@@ -9,6 +9,7 @@ from random_typed import programs
 from sample_sizes import drawn
 from typed_tester import gradient, total
 
+import morula.core.specialise  # noqa: F401  rules are traced
 from morula.core.ir.builder import Builder
 from morula.core.ir.dynamic import Function, Value, operands, verify
 from morula.core.ir.evaluate import evaluate
@@ -54,18 +55,37 @@ def test_random_programs(target, dynamic):
         y, *found = evaluate(g, args)
         for a, e in zip([y, *found], evaluate(verify(simplify(g)), args), strict=True):
             np.testing.assert_array_equal(a, e)
-        random = np.random.default_rng(0)
-        direction = [_direction(a, random) if on else None for a, on in zip(args, active)]
-
-        def phi(t: float) -> float:
-            return float(evaluate(loss, [a if d is None else a + t * d for a, d in zip(args, direction)])[0])
-
-        slope, error = ridders(phi, 1e-2)
-        along = sum(np.real(np.vdot(dx, d)) for dx, d in zip(found, [d for d in direction if d is not None]))
-        assume(error < 1e-6)  # not at a kink
-        assert abs(along - slope) <= 1e-5 * (1 + abs(slope))
+        check_slope(loss, args, active, found)
 
     run()
+
+
+@settings(max_examples=drawn(40), deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs(dynamic=False))
+def test_gradients_of_gradients(case):
+    """The backward sweep pops residuals that have no derivative themselves, beside others that have one."""
+    f, args = case
+    assume(is_double(f))
+    loss = loss_of(f)
+    active = [p.type.is_inexact for p in loss.parameters]
+    assume(any(active))
+    first = loss_of(simplify(gradient(loss, active)))
+    _, *found = evaluate(gradient(first, active), args)
+    check_slope(first, args, active, found)
+
+
+def check_slope(loss, args, active, gradients):
+    """Compare gradients with the slope along a random direction."""
+    random = np.random.default_rng(0)
+    direction = [_direction(a, random) if on else None for a, on in zip(args, active)]
+
+    def phi(t: float) -> float:
+        return float(evaluate(loss, [a if d is None else a + t * d for a, d in zip(args, direction)])[0])
+
+    slope, error = ridders(phi, 1e-2)
+    along = sum(np.real(np.vdot(dx, d)) for dx, d in zip(gradients, [d for d in direction if d is not None]))
+    assume(error < 1e-6)  # not at a kink
+    assert abs(along - slope) <= 1e-5 * (1 + abs(slope))
 
 
 def _direction(x, random):

@@ -5,6 +5,9 @@ liveness    where values are defined and used
 fusion      which arrays are never in memory: their elements are computed where they are used
 buffers     memory for the other arrays, such that updates are made in place
 strips      which loops run together, piece by piece; strip_loops emits them
+fission     which loops run in two parts: one that vectorises, and one that runs in order;
+            fission_loops emits them
+rounding    which numbers are rounded exactly as by NumPy; stack_contents says which push a pop belongs to
 function    one function as LLVM assembly. The emitters of operations are in control, elementwise, updates, reductions,
             products, linear_algebra, stacks, library; those of single elements in real_functions, complex_functions, integers
 parallel_loops, parallel_ranges, parallel_strips

@@ -207,15 +207,16 @@ class Code:
         body: Callable[..., Sequence[str]],
         kinds: Sequence[str],
         initial: Sequence[str],
+        marks: str = "",
     ) -> list[str]:
-        """Emit the loop ``for i in range(first, stop, step)`` with a step of 1 or -1."""
+        """Emit the loop ``for i in range(first, stop, step)`` with a step of 1 or -1; ``marks`` is metadata for LLVM."""
 
         def turn(i: str, *carried: str) -> tuple[Sequence[str], str]:
             with self.scope():
                 carried_on = body(i, *carried) or ()
             return carried_on, self.value(f"add nsw i64 {i}, {step}")
 
-        return self.turns(first, stop, step, turn, kinds, initial)
+        return self.turns(first, stop, step, turn, kinds, initial, marks)
 
     def turns(
         self,
@@ -225,6 +226,7 @@ class Code:
         turn: Callable[..., tuple[Sequence[str], str]],
         kinds: Sequence[str],
         initial: Sequence[str],
+        marks: str = "",
     ) -> list[str]:
         """Emit a loop from ``first`` up or down to ``stop``.
 
@@ -243,7 +245,7 @@ class Code:
         carried, following = turn(at, *(name for name, _ in phis))
         again = self.value(f"icmp {is_before} i64 {following}, {stop}")
         latch = self.label
-        self.branch(again, inside, after)
+        self.branch(again, inside, after, marks)
         close(following, latch)
         for (_, close_), x in zip(phis, carried):
             close_(x, latch)

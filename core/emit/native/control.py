@@ -5,13 +5,16 @@ A block's result that is in another buffer than the operation's result is copied
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...ir.dynamic import Block, Operation, Value
 from ...ir.typed import STACK
 from .arrays import Array, Memory
 from .elements import element, number, register_kinds, registers
+from .fission import parts
+from .fission_loops import in_strips
 from .function import PARTS, FunctionCode, emits
 from .fusion import is_array
 from .interrupts import count, stride, strided
@@ -122,7 +125,7 @@ def while_(f: FunctionCode, op: Operation) -> None:
         code.branch(f.element(condition.results[0]), inside, after)
         code.start(inside)
         bind(f, body.parameters, names)
-        following = _body(f, body, op.results)
+        following = _body(f, body, op.results, id(body))
         pause, again = code.new("pause"), code.new("again")
         rest = code.value(f"and i64 {turn}, {most - 1}")
         code.branch(code.value(f"icmp eq i64 {rest}, 0"), pause, again, f.unlikely())
@@ -140,10 +143,11 @@ def while_(f: FunctionCode, op: Operation) -> None:
     bind(f, op.results, names)
 
 
-def _body(f: FunctionCode, body: Block, results: Sequence[Value]) -> list[str]:
+def _body(f: FunctionCode, body: Block, results: Sequence[Value], number: int) -> list[str]:
+    """Emit a loop's body; return the next carried registers. ``number`` is that of the block in ``f.order``."""
     f.block(body)
     move(f, body.results, results)
-    return registers_of(f, body.results, f.order.yields[id(body)])
+    return registers_of(f, body.results, f.order.yields[number])
 
 
 def pushes(f: FunctionCode, body: Block, k: int) -> list[Operation]:
@@ -187,27 +191,32 @@ def turns(
     code, body = f.code, op.blocks[0]
     start, stop, step = (f.element(v) for v in op.operands[:3])
     kinds = [kind for value in op.results for kind in kinds_of(value)]
+    split = parts(f, op)
 
-    def iteration(i: str, *carried: str) -> list[str]:
-        bind(f, body.parameters, [i, *carried])
-        return _body(f, body, op.results)
+    def counted(low: str, high: str, by: int, index: Callable[[str], str]) -> list[str]:
+        def iteration(operations: list[Operation], at: str, *carried: str) -> list[str]:
+            bind(f, body.parameters, [index(at), *carried])
+            return _body(f, Block(body.parameters, operations, body.results), op.results, id(body))
 
-    def counted(low: str, high: str, by: int, turn: Any) -> list[str]:
+        def run(low: str, high: str, by: int, turn: Any, kinds: Sequence[str], initial: Sequence[str]) -> list[str]:
+            if split is None:
+                return code.counted(low, high, by, turn, kinds, initial)
+            return in_strips(f, op, split, (low, high, by), index, iteration, kinds, initial)
+
+        turn = partial(iteration, body.operations)
+
         if not most:
-            return code.counted(low, high, by, turn, kinds, first)
-        return strided(f, low, high, by, turn, kinds, list(first), each, most)
+            return run(low, high, by, turn, kinds, first)
+        return strided(f, low, high, by, turn, kinds, list(first), each, most, run)
 
     known = number(step, op.operands[2].type.dtype)
     if known in (1, -1):
         if part is not None:
             move_on = code.add if known == 1 else code.subtract
             start, stop = move_on(start, part[0]), move_on(start, part[1])
-        return counted(start, stop, int(known), iteration)
+        return counted(start, stop, int(known), lambda at: at)
     # Loop over the number of iterations, since the index after the last one may overflow.
-
-    def stepped(k: str, *carried: str) -> list[str]:
-        return iteration(code.value(f"add i64 {start}, {code.value(f'mul i64 {k}, {step}')}"), *carried)
-
+    stepped = lambda k: code.value(f"add i64 {start}, {code.value(f'mul i64 {k}, {step}')}")  # noqa: E731
     return counted(*(part or ("0", iterations(f, op))), 1, stepped)
 
 

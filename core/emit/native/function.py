@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,11 @@ class FunctionCode:
         if program.parallel:
             self.code.spread = lambda *nest: self.piece is None and PARTS["spread"](self, *nest)
             self.independent = PARTS["independent"](self)
+
+    @cached_property
+    def branching(self) -> set[Value]:
+        """The decisive values, without those that only decide whether an error is raised."""
+        return decisive(self.function, of_errors=False)
 
     def placed(self, chosen: list[Strip]) -> Placement:
         """Return the memory of all arrays, when the operations of ``chosen`` run by strips, as far as they can."""

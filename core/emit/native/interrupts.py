@@ -216,8 +216,9 @@ def strided(
     initial: list[str],
     each: int,
     most: int,
+    counted: Any = None,
 ) -> list[str]:
-    """Emit ``Code.counted`` in strides of ``most`` iterations; each stride counts ``each`` units per iteration."""
+    """Emit ``counted`` (``Code.counted``) in strides of ``most`` iterations; each counts ``each`` units per iteration."""
     code = f.code
 
     def turn(at: str, *carried: str) -> tuple[list[str], str]:
@@ -225,7 +226,7 @@ def strided(
             ahead = code.value(f"sub i64 {stop}, {at}" if step > 0 else f"sub i64 {at}, {stop}")
             size = code.call("llvm.umin.i64", "i64", [("i64", ahead), ("i64", str(most))])
             end = code.value(f"{'add' if step > 0 else 'sub'} nsw i64 {at}, {size}")
-            carried_on = code.counted(at, end, step, body, kinds, carried)
+            carried_on = (counted or code.counted)(at, end, step, body, kinds, carried)
             count(f, code.value(f"mul i64 {size}, {each}"))
         return carried_on, end
 

@@ -89,5 +89,12 @@ class ProgramText:
     def metadata(self, text: str) -> str:
         return self.marks.setdefault(text, f"!{len(self.marks)}")
 
+    def loop_marks(self, name: str, x: int) -> str:
+        """Return the metadata of a loop's last branch that sets an option of LLVM's loop passes."""
+        option = self.metadata(f'!{{!"llvm.loop.{name}", i32 {x}}}')
+        found = next((k for text, k in self.marks.items() if text == f"distinct !{{{k}, {option}}}"), "")
+        name = found or f"!{len(self.marks)}"
+        return f", !llvm.loop {self.metadata(f'distinct !{{{name}, {option}}}')}"
+
     def text(self) -> str:
         return self.module.text() + "".join(f"{name} = {text}\n" for text, name in self.marks.items())

@@ -128,11 +128,35 @@ def _choose(code: Code, dtype: np.dtype, test: str, x: str, y: str) -> str:
     return code.value(f"select i1 {test}, {register(dtype)} {x}, {register(dtype)} {y}")
 
 
+def is_product(exponent: float) -> bool:
+    """Return whether a power is computed as a product: its exponent is a small integer or half-integer."""
+    return abs(exponent) <= 8 and 2 * exponent == int(2 * exponent)
+
+
+def _power_by_call(code: Code, dtype: np.dtype, a: str, b: str) -> str:
+    """Emit a power of |a|, and then its sign: the vector versions are slow for negative numbers."""
+    pow_, exponent = c_function("pow"), number(b, dtype)
+    if code.is_reproducible or exponent is not None and exponent != math.floor(exponent):
+        return pow_(code, dtype, a, b)
+    kind, infinity = register(dtype), literal(math.inf, dtype)
+    size = intrinsic("fabs")(code, dtype, a)
+    found = pow_(code, dtype, size, b)
+    half = code.value(f"fmul {kind} {b}, {literal(0.5, dtype)}")
+    odd = code.value(f"fcmp one {kind} {intrinsic('floor')(code, dtype, half)}, {half}")
+    whole = code.value(f"fcmp oeq {kind} {intrinsic('floor')(code, dtype, b)}, {b}")
+    signed = intrinsic("copysign")(code, dtype, found, a)
+    found = _choose(code, dtype, code.value(f"and i1 {odd}, {whole}"), signed, found)
+    below = code.value(f"fcmp olt {kind} {a}, {literal(0, dtype)}")
+    finite = code.value(f"fcmp one {kind} {size}, {infinity}")
+    no_power = code.value(f"and i1 {code.value(f'and i1 {below}, {finite}')}, {code.value(f'xor i1 {whole}, true')}")
+    return _choose(code, dtype, no_power, literal(math.nan, dtype), found)
+
+
 def _power(code: Code, dtype: np.dtype, a: str, b: str) -> str:
     """Emit a power: products for small integer exponents, as NumPy does for squares, with a root for half-integers."""
     exponent = number(b, dtype)
-    if exponent is None or abs(exponent) > 8 or 2 * exponent != int(2 * exponent):
-        return c_function("pow")(code, dtype, a, b)
+    if exponent is None or not is_product(exponent):
+        return _power_by_call(code, dtype, a, b)
     if exponent not in (
         0.5,
         int(exponent),

@@ -12,7 +12,8 @@ from collections import Counter
 import numpy as np
 
 from ...ir.dynamic import Block, Function, Operation, Value, operands, walk
-from ...ir.typed import STACK
+from ...ir.typed import STACK, raise_if
+from .stack_contents import pushed
 
 _ROUNDED = {
     *(np.floor, np.ceil, np.trunc, np.rint, np.floor_divide, np.remainder, np.fmod, np.divmod, np.modf),
@@ -21,11 +22,16 @@ _ROUNDED = {
 _TESTS = (np.isinf, np.isnan, np.isfinite)
 
 
-def decisive(function: Function) -> set[Value]:
-    """Return the values of a function that are decisive, directly or through the values computed from them."""
+def decisive(function: Function, of_errors: bool = True) -> set[Value]:
+    """Return the values of a function that are decisive, directly or through the values computed from them.
+
+    Without ``of_errors``, tests that only decide whether an error is raised do not count.
+    """
     sources: dict[Value, list[Value]] = {}  # the values that a value is computed from
     found: list[Value] = []
     choosing = _choosing(function)
+    raising = set() if of_errors else _raising(function)
+    origin = pushed(function)
 
     def flows(to: Value, *values: Value) -> None:
         sources.setdefault(to, []).extend(v for v in values if not v.is_constant)
@@ -33,10 +39,13 @@ def decisive(function: Function) -> set[Value]:
     def block(b: Block) -> None:
         for op in b.operations:
             if op.kind == "call":
-                if _decides(op) and not (op.callee in _TESTS and op.results[0] in choosing):
+                is_exempt = op.results and (
+                    op.results[0] in raising or op.callee in _TESTS and op.results[0] in choosing
+                )
+                if _decides(op) and not is_exempt:
                     found.extend(v for v in op.operands if not v.is_constant)
                 for result in op.results:
-                    flows(result, *op.operands)
+                    flows(result, *([origin[result]] if result in origin else op.operands))
                 continue
             for inner in op.blocks:
                 block(inner)
@@ -69,6 +78,35 @@ def _choosing(function: Function) -> set[Value]:
         op.operands[0] for op in walk(function.block) if op.callee is np.where and not op.operands[0].is_constant
     )
     return {v for v, count in chosen.items() if used[v] == count}
+
+
+def _raising(function: Function) -> set[Value]:
+    """Return the conditions that only ``raise_if`` uses, directly or through other conditions."""
+    found: set[Value] = set()
+    others: set[Value] = set()  # what anything else uses
+
+    def block(b: Block) -> None:
+        others.update(b.results)
+        for op in reversed(b.operations):
+            for inner in reversed(op.blocks):
+                block(inner)
+            is_test = (
+                op.kind == "call"
+                and not isinstance(op.callee, Function)
+                and bool(op.results)
+                and all(_is_condition(r) and r not in others for r in op.results)
+            )
+            if is_test:
+                found.update(op.results)
+            passes_on = is_test or op.callee is raise_if
+            others.update(v for v in op.operands if not (passes_on and _is_condition(v)))
+
+    block(function.block)
+    return found
+
+
+def _is_condition(value: Value) -> bool:
+    return value.type is not STACK and value.type is not None and value.type.dtype.kind == "b"
 
 
 def _decides(op: Operation) -> bool:

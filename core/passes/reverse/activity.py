@@ -3,6 +3,9 @@
 "Varied" spreads forward and "useful" backward through inexact values (Hascoet, Naumann and Pascual, "To be recorded"
 analysis in reverse-mode AD, 2005). For a carried variable of a loop, both properties also pass around the loop, through
 its initial value, parameters, value after the body, and result.
+
+All versions of a stack have a cotangent if one of them has: what later operations pop, earlier ones have pushed, and the stack of
+cotangents holds a number for each, if only a zero.
 """
 
 from __future__ import annotations
@@ -111,17 +114,20 @@ def _collect(block: Block, useful: set[Value], read: Reads) -> None:
         if op.kind == "call":
             if passes(op) and any(v in useful for v in op.results):
                 useful.update(filter(has_cotangent, read(op)))
+            if any(v.type is STACK and v in useful for v in op.operands):
+                useful.update(r for r in op.results if r.type is STACK)
         elif op.kind == "if":
             for branch in op.blocks:
                 useful.update(v for r, v in zip(op.results, branch.results) if r in useful and has_cotangent(v))
                 _collect(branch, useful, read)
+                useful.update(r for r, v in zip(op.results, branch.results) if r.type is STACK and v in useful)
         else:
             _to_fixpoint(useful, partial(_collect_once, op, useful, read))
 
 
 def _collect_once(loop: Operation, useful: set[Value], read: Reads) -> None:
     for initial, parameter, after, result in loop.carried:
-        if result in useful or parameter in useful:
+        if result in useful or parameter in useful or initial.type is STACK and initial in useful:
             useful.update(filter(has_cotangent, (after, initial)))
-            useful.add(parameter)
+            useful.update((parameter, result) if result.type is STACK else (parameter,))
     _collect(loop.blocks[-1], useful, read)

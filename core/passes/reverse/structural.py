@@ -211,6 +211,8 @@ def _stack_new(b, op, cotangents, dys):
 @adjoint_of(typed.stack_push)
 def _stack_push(b, op, cotangents, dys):
     stack, *values = op.operands
+    if dys[0] is None:  # nothing is popped afterwards
+        return
     inexact = [v for v in values if v.type.is_inexact]
     if not inexact:
         cotangents.add(stack, dys[0])

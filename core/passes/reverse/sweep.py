@@ -97,8 +97,13 @@ class Sweep:
                 self.call(op, block, cotangents)
             elif op.kind == "if":
                 self.branches(op, block, cotangents)
-            elif any(cotangents.get(r) is not None for r in op.results):
+            elif self._is_reached(op, [cotangents.get(r) for r in op.results]):
                 loops.adjoint(self, op, block, cotangents)
+
+    def _is_reached(self, op: Operation, cotangents: Sequence[Value | None]) -> bool:
+        """Return whether an operation has an adjoint: the last pops from a stack have one though nothing follows them."""
+        pairs = zip(op.results, cotangents)
+        return any(g is not None or r.type is STACK and r in self.active for r, g in pairs)
 
     def _holds_active(self, block: Block) -> bool:
         return any(v in self.active for v in block.results)
@@ -171,7 +176,7 @@ class Sweep:
 
     def call(self, op: Operation, block: Block, cotangents: Cotangents) -> None:
         dys = [cotangents.take(r) for r in op.results]
-        if all(dy is None for dy in dys):
+        if not self._is_reached(op, dys):
             return
         if op.callee is typed.custom:
             self.custom(op, block, cotangents, dys)
@@ -204,7 +209,7 @@ class Sweep:
 
     def branches(self, op: Operation, block: Block, cotangents: Cotangents) -> None:
         seeds = [cotangents.take(r) for r in op.results]
-        if all(g is None for g in seeds):
+        if not self._is_reached(op, seeds):
             return
         outside = [v for v in self.captured(op.blocks)]
         before = {v: cotangents.get(v) for v in outside}
