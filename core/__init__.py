@@ -101,9 +101,11 @@ from .api import (
     value_and_grad,
     vjp,
 )
+from .eager.recorded.invertible import invertible
 from .errors import BadInput, MorulaError, NoDerivative, NonFinite
 from .forward import jvp, linearize
 from .implicit import constant, implicit
+from .ir.memory_policies import online, revolve
 from .jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
 from .jacobians.series import derivatives, taylor
 from .jacobians.wirtinger import wirtinger
@@ -145,6 +147,7 @@ __all__ = [
     "hook",
     "hvp",
     "implicit",
+    "invertible",
     "ir",
     "jacfwd",
     "jacobian",
@@ -153,12 +156,14 @@ __all__ = [
     "linearize",
     "lowering",
     "nestlevel",
+    "online",
     "pmax",
     "pmean",
     "pmin",
     "psum",
     "pullback",
     "random",
+    "revolve",
     "show",
     "sparse_hessian",
     "sparse_jacobian",

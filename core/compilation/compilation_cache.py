@@ -208,7 +208,8 @@ class _Text:
         self.lines.append(f"yield {self.listed(block.results)}")
 
     def operation(self, op: Operation) -> None:
-        callee = self.callee(op.callee) if op.callee is not None else ""
+        # The callee of a loop is of no matter for its code: a memory policy, or a bound.
+        callee = self.callee(op.callee) if op.callee is not None and op.kind == "call" else ""
         operands = f"{self.listed(op.operands)} {op.keywords}"
         place = self.places.setdefault(calls_to(op.line), len(self.places))  # not the line: edits move it
         self.lines.append(f"{self.listed(op.results)} = {op.kind} {callee} {operands} @{place}")

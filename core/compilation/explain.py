@@ -112,12 +112,13 @@ def _summary(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, 
     ]
     again = "another value, shape or dtype compiles again" if static else "another shape or dtype compiles again"
     stored = stored_for_the_backward_sweep(compilation.function) or ["nothing that grows with a loop"]
+    chosen = list(dict.fromkeys(note.text for policy in compilation.program.policies for note in policy.notes.values()))
     seconds = {**compilation.seconds, **(getattr(compilation.executable, "seconds", None) or {})}
     parts = ", ".join(f"{name} {t:.3f}" for name, t in seconds.items() if t >= 0.0005)
     return [
         f"{compilation.function.name} for the target {compilation.target}: {compilation.reason}",
         f"static: {'; '.join(static) or 'no argument'}; {again}",
-        f"stored for the backward sweep: {'; '.join(stored)}",
+        f"stored for the backward sweep: {'; '.join([*stored, *chosen])}",
         f"seconds: {sum(compilation.seconds.values()):.3f} ({parts})",
     ]
 

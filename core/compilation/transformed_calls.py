@@ -13,7 +13,8 @@ from ..errors import BadInput, NoDerivative
 from ..implicit import constant
 from ..ir.builder import text_of_shape
 from ..ir.dynamic import Function, Value
-from ..ir.typed import checkpointed, custom as operation
+from ..ir.memory_policies import policy_of
+from ..ir.typed import custom as operation, inverts, rerun_begins, rerun_ends
 from ..jacobians import series as taylor_mode
 from ..jacobians.functions import forwarddiff, hessian, jacfwd, jacobian
 from ..passes.reverse.cotangents import conform
@@ -88,14 +89,55 @@ def _hook(trace: Any, g: Callable[[Any], Any], x: Any) -> Any:
 
 
 @always_traces(api.checkpoint)
-def _checkpoint(trace: Any, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Trace ``f`` with loops that store few states and recompute iterations; other values are decided one by one."""
+def _checkpoint(
+    trace: Any, f: Callable[..., Any], *args: Any, policy: Any = None, memory: Any = None, **kwargs: Any
+) -> Any:
+    """Trace ``f`` with loops that have a memory policy."""
     check_function(f)
-    before, trace.memory_policy = trace.memory_policy, checkpointed
+    before, trace.memory_policy = trace.memory_policy, policy_of(policy, memory)
+    chosen = trace.memory_policy
+    trace.policies.append(chosen)
+    is_rerun = trace.level > 0 and not chosen.is_stored and not chosen.is_inverse
     try:
-        return trace.call(f, *args, **kwargs)
+        if is_rerun:
+            trace.builder.call(rerun_begins, [], [], call=chosen)
+        y = trace.call(f, *args, **kwargs)
+        if is_rerun:
+            trace.builder.call(rerun_ends, [], [], call=chosen)
+        return y
     finally:
         trace.memory_policy = before
+
+
+def trace_invertible(trace: Any, f: Any, args: tuple[Any, ...]) -> Any:
+    """Trace an invertible step; in a loop that is reversed by inverses, trace its inverse too, as a function."""
+    y = trace.call(f.step, *args)
+    if trace.level and trace.memory_policy is not None and trace.memory_policy.is_inverse:
+        after = values_of(trace, y)[0]
+        before = values_of(trace, args[: len(y) if isinstance(y, tuple) else 1])[0]
+        count, others = len(after), args[len(y) if isinstance(y, tuple) else 1 :]
+        parameters = [Value("after", v.type) for v in after]
+
+        def run() -> tuple[list[Value], Any]:
+            given = [trace.wrap(p) for p in parameters]
+            return values_of(trace, trace.call(f.inverse, *given, *others))[0], None
+
+        made = captured_by_hand(trace, "inverse", parameters, run, f"the inverse of {f.__name__}")
+        if len(made.asked) != count or len(before) != count:
+            raise BadInput(f"the inverse of {f.__name__} returns {len(made.asked)} values for a state of {len(before)}")
+        trace.builder.call(
+            inverts,
+            [*after, *before, *made.free],
+            [],
+            inverse=made.function,
+            count=count,
+            tolerance=f.tolerance,
+            name=f.__name__,
+        )
+    return y
+
+
+connected.trace_invertible = trace_invertible
 
 
 def call_with_adjoint(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -230,6 +230,8 @@ class _Printer:
         if callee is typed.cast:
             is_plain = not op.operands[0].type.shape and op.operands[0].type.dtype.kind != "c"
             return f"{named['dtype']}({texts[0]})" if is_plain else f"{texts[0]}.astype({named['dtype']})"
+        if callee is typed.apart:
+            return texts[0]
         if callee is typed.full:
             return f"np.full({self.shape(result)}, {texts[0]}, np.{result.dtype.name})"  # type: ignore[union-attr]
         if callee is typed.broadcast_to:

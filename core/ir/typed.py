@@ -4,7 +4,7 @@ The data structure is that of ``dynamic``, with a type for every value.  Values 
 containers, closures or objects, and no mutation: a write returns a new array (the back ends detect where it can be done
 in place).
 
-Operations are ``if``, ``while``, ``range`` (see ``dynamic``; a loop's callee is ``checkpointed`` or None) and calls.  The
+Operations are ``if``, ``while``, ``range`` (see ``dynamic``; a loop's callee is None, a memory policy or ``AtMost``) and calls.  The
 callee of a call is
 
  - a NumPy or SciPy **ufunc**: operands broadcast against each other; each has exactly the dtype of the ufunc's loop,
@@ -253,8 +253,35 @@ stack_push = Primitive("stack_push", _push)
 stack_pop = Primitive("stack_pop", lambda shape, stack, n: (*stack[-n:], stack[:-n]))
 """stack_pop(stack, n=) -> (*values, stack): the n values pushed last, in the order of the pushes."""
 
-checkpointed = Primitive("checkpointed", lambda shape: None)
-"""The callee of a ``while`` or ``range`` whose adjoint stores few states and recomputes iterations from them."""
+
+@dataclass(frozen=True)
+class AtMost:
+    """The callee of a ``range`` that has at most so many iterations, whatever its bounds are."""
+
+    iterations: int
+
+
+# Checkpointed calls
+
+rerun_begins = Primitive("rerun_begins", lambda shape, call: None, effect=True)
+"""rerun_begins(call=object): from here to the ``rerun_ends`` of the same call, the backward sweep runs the operations again.
+
+Both stand in programs that are still to be differentiated: ``passes.reverse.reruns`` gathers what is between them.
+"""
+
+rerun_ends = Primitive("rerun_ends", lambda shape, call: None, effect=True)
+
+inverts = Primitive("inverts", lambda shape, *values, **named: None, effect=True)
+"""inverts(*after, *before, *read, inverse=Function, count=, tolerance=, name=): ``inverse(*after, *read)`` gives ``before``.
+
+``after`` and ``before`` are ``count`` values each: the state after and before an invertible step.
+"""
+
+rerun = Primitive("rerun", lambda shape: None)
+"""The callee of a ``range`` of one iteration, which stands for a checkpointed call while its adjoint is written."""
+
+apart = Primitive("apart", lambda shape, x: np.array(x))
+"""apart(x): x, as an operand of operations that must not be merged with equal ones: they run again to save memory."""
 
 # Texts
 

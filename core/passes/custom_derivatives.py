@@ -5,16 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.dynamic import Block, Function, Operation, walk
-from ..ir.typed import custom
+from ..ir.typed import custom, inverts, rerun_begins, rerun_ends
 from .inline import Copy
+
+MARKS = (rerun_begins, rerun_ends, inverts)
+"""What only reverse mode reads."""
 
 
 def _is_custom(op: Operation) -> bool:
     return op.callee is custom
 
 
+def without_marks(function: Function) -> Function:
+    """Return the function without marks, which reverse mode alone reads."""
+    return without_custom(function, lambda op: False)
+
+
 def without_custom(function: Function, which: Callable[[Operation], bool] = _is_custom) -> Function:
-    """Return the function without its custom derivatives: code that is not differentiated needs none."""
+    """Return the function without its custom derivatives: code that is not differentiated needs none.
+
+    Marks of checkpointed calls go with them.
+    """
     called: dict[Function, Function | None] = {}
     _find(function, which, called)
     return _copied(function, which, called)
@@ -31,7 +42,8 @@ def _find(function: Function, which: Callable[[Operation], bool], called: dict[F
 def _copied(
     function: Function, which: Callable[[Operation], bool], called: dict[Function, Function | None]
 ) -> Function:
-    if not any(map(which, walk(function.block))) and not called:
+    marked = any(op.callee in MARKS for op in walk(function.block))
+    if not marked and not any(map(which, walk(function.block))) and not called:
         return function
     copy = _WithoutCustom(which, called)
     parameters = [copy.define(v) for v in function.parameters]
@@ -57,6 +69,8 @@ class _WithoutCustom(Copy):
         parameters = [self.define(v) for v in block.parameters]
         operations = []
         for op in block.operations:
+            if op.callee in MARKS:
+                continue
             if self.which(op):
                 self.known.update((r, self.value(y)) for r, y in zip(op.results, op.operands))
             else:

@@ -422,6 +422,7 @@ _RULES: dict[Any, Any] = {
     np.where: Lanes.elementwise,
     typed.cast: Lanes.elementwise,
     typed.complex_of: Lanes.elementwise,
+    typed.apart: Lanes.elementwise,
     np.imag: Lanes.elementwise,
     typed.reshape: Lanes.moved,
     typed.transpose: Lanes.moved,

@@ -35,6 +35,7 @@ class Connected:
     call_with_adjoint: Late  # transformed_calls
     call_with_custom_tangent: Late  # transformed_calls
     call_by_rule: Late  # transformed_calls
+    trace_invertible: Late  # transformed_calls
     call_python: Late  # callbacks: a call of Python from the compiled program
     trace_into: Late  # traced_rules: a rule's function as typed IR
     compiled_part: Late  # compiled: a typed function that a compiled program runs from Python

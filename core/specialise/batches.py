@@ -20,6 +20,7 @@ from ..ir.traced_text import Text
 from ..ir.typed import INT64, ArrayType
 from ..passes.batch import batch, without_rules
 from ..passes.batch.duals import is_of_few_numbers, joined, with_partials
+from ..passes.custom_derivatives import without_marks
 from ..passes.inline import inline
 from ..values.layout import held_by
 from .functions import Captured
@@ -72,7 +73,7 @@ def trace_lanes(
 
     def of_all(function: Function, results: Sequence[bool] = ()) -> list[Value]:
         varying = [True] * len(parameters) + [False] * len(made.free)
-        whole = batch(function, varying, count, trace.target, axis, report, results)
+        whole = batch(without_marks(function), varying, count, trace.target, axis, report, results)
         return inline(builder, whole if trace.axes else without_rules(whole), operands)
 
     if trace.level and not trace.taylor_order and not alike and is_of_few_numbers(made.function):

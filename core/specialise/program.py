@@ -119,9 +119,8 @@ class Interpreter(Branches):
         self.seen_outside: dict[int, tuple[Any, Any]] = {}
         self.owners: dict[int, Any] = {}
         self.suspended: list[Any] = []
-        self.scopes = []
+        self.scopes, self.guards = [], []
         self.stops: list[int] = []
-        self.guards = []
         self.frames, self.tries = [], []
         self.tries_around: list[Any] = []  # those around the derivative that is being taken
         self.iterations = 0
@@ -129,15 +128,14 @@ class Interpreter(Branches):
         self.lessons = Lessons()
         self.failures = {}
         self.handled = []
-        self.contexts = {}
-        self.lines = {}
+        self.contexts, self.lines = {}, {}
         self.builder.check = self.check
         self.memory_policy = None
         self.given_arrays: list[Array] = []
         self.given_objects: dict[int, Any] = {}
         self.hidden_parameters: list[Value] = []
         self.warned: set[str] = set()
-        self.axes, self.by_own_rule, self.batches, self.lowered = {}, [], [], []
+        self.axes, self.by_own_rule, self.batches, self.lowered, self.policies = {}, [], [], [], []
         self.filters: list[Any] = []  # those of warnings, before each context that sets some
         self.filter_regions: list[Any] = []
         self.recorded = False  # whether warnings are recorded, and dropped with the record
@@ -334,6 +332,7 @@ class Program:
     """The outside lists, dicts and objects, by id: the program assumes that no argument is one of them."""
     locks: tuple[Any, ...]  # held while it runs, and its changes are made
     batches: tuple[str, ...]  # how each batch is computed
+    policies: tuple[Any, ...]  # the memory policies of checkpointed calls, with what was chosen for each loop
 
     def result(self, results: list[Any], parameters: Sequence[Any], objects: Any) -> Any:
         """Build the Python result from the function's results, its parameters, and the caller's numbered objects.
@@ -497,4 +496,5 @@ def _traced(
         {} if has_one_memory else trace.outside.holders(),
         tuple(trace.outside.locks.found),
         tuple(trace.batches),
+        tuple(trace.policies),
     )

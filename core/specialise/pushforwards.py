@@ -17,7 +17,7 @@ from ..ir.derived import plain
 from ..ir.dynamic import Function, Value
 from ..ir.typed import type_of
 from ..passes.columns import by_rows
-from ..passes.custom_derivatives import without_custom
+from ..passes.custom_derivatives import without_custom, without_marks
 from ..passes.forward import forward
 from ..passes.inline import inline
 from ..passes.reverse.activity import may_have_cotangent
@@ -92,7 +92,7 @@ def _pushed(
         if _varies(dxs)
     ]
     active = [_varies(dxs) for _, _, dxs in pairs] + [False] * len(made.free)
-    pushforward = transform(by_rows(products_of_loops(made.function)), active)
+    pushforward = transform(by_rows(products_of_loops(without_marks(made.function))), active)
     trace.differentiates = True
     pushforward = without_custom(pushforward, run.is_over)
     found = inline(trace.builder, pushforward, [*run.arguments, *made.free, *chain(*seeds)])

@@ -262,6 +262,7 @@ class Trace:
     lowered: list[Any]  # the functions for which others stand that are being traced
     by_own_rule: list[Any]  # the functions with a rule for batches that are being traced for one sample
     batches: list[str]  # how each batch of the program is computed
+    policies: list[Any]  # the memory policies of the program's checkpointed calls
     part_frame: Any = None  # the call for a part of a structure that is being traced: see ``parts``
     stack: ClassVar[list[Trace]] = []
 

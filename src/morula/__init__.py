@@ -49,9 +49,11 @@ if TYPE_CHECKING:
     from .core.compilation.sparse.functions import sparse_hessian, sparse_jacobian
     from .core.debug.audits import audit
     from .core.debug.non_finite import debug_nans
+    from .core.eager.recorded.invertible import invertible
     from .core.errors import BadInput, MorulaError, NoDerivative, NonFinite
     from .core.forward import jvp, linearize
     from .core.implicit import constant, implicit
+    from .core.ir.memory_policies import online, revolve
     from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
     from .core.jacobians.series import derivatives, taylor
     from .core.jacobians.wirtinger import wirtinger
@@ -84,6 +86,7 @@ __all__ = [
     "hook",
     "hvp",
     "implicit",
+    "invertible",
     "ir",
     "jacfwd",
     "jacobian",
@@ -95,6 +98,7 @@ __all__ = [
     "ml",
     "nestlevel",
     "ode",
+    "online",
     "optim",
     "physics",
     "pmax",
@@ -103,6 +107,7 @@ __all__ = [
     "psum",
     "pullback",
     "random",
+    "revolve",
     "show",
     "sparse_hessian",
     "sparse_jacobian",

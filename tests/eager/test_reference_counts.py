@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.core.eager.recorded.recomputed import escapes
+from morula.core.eager.recorded.outliving import escapes, is_shared
 from morula.core.eager.recorded.tape import Tape
 from morula.core.eager.unrecorded.held import exposed
 from morula.core.values.memory import is_known
@@ -56,17 +56,17 @@ def test_results_of_records_escape_where_somebody_else_holds_them(place):
     made = [record(x), record(a, x), record(b, (a, [x]))]
     kept = [(x, a, b)[place]]
     del x, a, b
-    assert escapes(made, None)
+    assert escapes(made, None, set())
     kept.clear()
-    assert not escapes(made, None)
+    assert not escapes(made, None, set())
 
 
 def test_a_container_that_somebody_else_holds_lets_its_entries_escape():
     inner = [np.ones(2)]
     made = [record(inner[0], (inner, 1.0))]
-    assert escapes(made, None)
+    assert escapes(made, None, set())
     del inner
-    assert not escapes(made, None)
+    assert not escapes(made, None, set())
 
 
 def capsule():
@@ -98,3 +98,22 @@ def test_a_checkpoint_frees_what_nobody_holds():
 
     x = np.array([0.3, 0.4])
     np.testing.assert_allclose(mo.grad(lambda x: mo.checkpoint(f, x))(x), np.sin(2 * x), rtol=1e-14)
+
+
+def test_a_value_of_an_earlier_step_that_somebody_else_holds_escapes():
+    before, y = (np.ones(2), np.zeros(3)), (np.ones(1),)
+    made = [record(y[0], before[0])]
+    assert not escapes(made, y, set(), before)
+    other = [before[1]]
+    assert escapes(made, y, set(), before)
+    assert not escapes(made, y, {id(other[0])}, before)
+
+
+def test_a_state_is_shared_if_somebody_else_holds_a_part_of_it_or_what_a_part_shows():
+    whole = np.ones(4)
+    state = (np.zeros(3), whole[1:], 0.5 * len(whole))
+    assert is_shared(state, set())
+    del whole
+    assert not is_shared(state, set())
+    other = state[2]
+    assert is_shared(state, set()) and not is_shared(state, {id(other)})

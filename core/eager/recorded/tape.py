@@ -133,7 +133,7 @@ class Cotangents:
         self.windows: dict[int, dict[int, Window]] = {}
         self.redo: list[tuple[Any, Any, Any]] = []  # undone writes: (array, index, value)
         self.tape: Tape | None = None  # the tape that is being swept
-        self.alive: list[Any] = []  # values of inner tapes, kept alive while their identities are keys
+        self.alive: dict[int, Any] = {}  # values of inner tapes, kept alive while their identities are keys
         # Functions whose derivative in some argument is unknown (marked by NaN), with the line of the call.
         self.unknown: dict[Any, tuple[str, int] | None] = {}
         self.evaluate = evaluate  # calls a function recorded on the parent's tape; None: call it directly
@@ -273,6 +273,14 @@ class Cotangents:
         else:
             self.write(window, index, self.run(_add, self.run(_getitem, window, index), g))
 
+    def drop(self, x: Any) -> None:
+        """Forget the cotangent of a number, or of an array that owns its memory."""
+        key = id(x)
+        self.numbers.pop(key, None)
+        self.arrays.pop(key, None)
+        self.windows.pop(key, None)
+        self.exclusive.discard(key)
+
     def check(self, g: Any) -> None:
         """Raise the error that explains a NaN gradient; return if the NaN is a proper result.
 
@@ -363,7 +371,7 @@ def sweep(tape: Tape, table: Cotangents, last: Callable[[Cotangents], None] | No
     finally:
         table.tape = enclosing
         if table.redo:
-            ending = [lambda: _redo(table)]
+            ending = [lambda: redo(table)]
             try:
                 undo(ending)
             except BaseException:
@@ -371,16 +379,16 @@ def sweep(tape: Tape, table: Cotangents, last: Callable[[Cotangents], None] | No
                 raise
 
 
-def _redo(table: Cotangents) -> None:
+def redo(table: Cotangents) -> None:
     """Redo the undone writes.  After an interrupt one may be redone twice, with the same value."""
-    redo = table.redo
-    while redo:
-        target, index, value = redo[-1]
+    waiting = table.redo
+    while waiting:
+        target, index, value = waiting[-1]
         if index is SHAPE:
             table.reshape(target, value)
         else:
             table.write(target, index, value)
-        redo.pop()
+        waiting.pop()
 
 
 def pass_on(table: Cotangents, record: Record) -> None:
@@ -407,23 +415,22 @@ def sweep_within(again: Tape, table: Cotangents, y: Any) -> None:
         sweep(again, table)
     finally:
         table.redo = written
+    for x in valued([y, *again.records], table):
+        table.alive[id(x)] = x
 
-    def keep(x: Any) -> None:
-        if type(x) in (tuple, list):
-            for e in x:
-                keep(e)
-        elif type(x) is dict:
-            for e in x.values():
-                keep(e)
-        elif isinstance(x, np.ndarray):
-            if id(owner(x)) in table.arrays:
-                table.alive.append(owner(x))
-        elif id(x) in table.numbers:
-            table.alive.append(x)
 
-    keep(y)
-    for record in again.records:
-        keep(record)
+def valued(x: Any, table: Cotangents) -> Iterator[Any]:
+    """Yield the numbers and the arrays' owners with a cotangent, in nested tuples, lists and dicts."""
+    if type(x) in (tuple, list):
+        for e in x:
+            yield from valued(e, table)
+    elif type(x) is dict:
+        yield from valued([*x.values()], table)
+    elif isinstance(x, np.ndarray):
+        if id(owner(x)) in table.arrays:
+            yield owner(x)
+    elif id(x) in table.numbers:
+        yield x
 
 
 def snapshot(x: Any) -> Any:

@@ -62,6 +62,8 @@ def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Eleme
         return lambda x: convert(code, x[0], source, target)
     if op.callee is typed.complex_of:
         return lambda x: (x[0], x[1])
+    if op.callee is typed.apart:
+        return lambda x: x[0]
     if is_outer(op):
         return lambda x: apply(code, np.multiply, op.results[0].type.dtype, list(x))
     if op.callee in (np.real, np.imag):

@@ -38,7 +38,7 @@ def is_elementwise(op: Operation) -> bool:
     """Return whether an element of the result depends on one element of each operand."""
     if op.kind != "call":
         return False
-    if op.callee in (np.where, typed.cast, typed.complex_of) or op.callee in _PARTS or is_outer(op):
+    if op.callee in (np.where, typed.cast, typed.complex_of, typed.apart) or op.callee in _PARTS or is_outer(op):
         return True
     return emitter_of(op) is not None
 

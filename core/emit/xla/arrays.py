@@ -11,6 +11,7 @@ from jax import lax
 from ...ir.dynamic import Operation
 from ...ir.typed import (
     Dim,
+    apart,
     broadcast_to,
     cast,
     complex_of,
@@ -66,6 +67,11 @@ def _complex_of(walk: Walk, op: Operation, *parts: Any) -> Any:
     return lax.complex(
         *(jnp.broadcast_to(aligned(x, v.type, result), result.bounds) for x, v in zip(parts, op.operands))
     )
+
+
+@lowers(apart)
+def _apart(walk: Walk, op: Operation, x: Any) -> Any:
+    return lax.optimization_barrier(x)
 
 
 @lowers(full)

@@ -40,7 +40,7 @@ def by_element(sweep: Any, op: Operation) -> list[Value]:
     return again(sweep, op, [sweep.aligned(v, ndim) for v in op.positional])
 
 
-batched(np.where, np.imag, typed.complex_of)(by_element)
+batched(np.where, np.imag, typed.complex_of, typed.apart)(by_element)
 
 
 @batched(typed.cast)

@@ -18,7 +18,7 @@ from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Operation, Value, walk
 from ...ir.typed import INT64, STACK, ArrayType, Dim
 from ..inline import Copy
-from ..reverse.checkpoint import iterations_of
+from ..reverse.segments import iterations_of
 from . import functions, structural
 from .in_turn import in_turn
 from .varying import OF_LANES, Varying

@@ -42,6 +42,7 @@ def _cast(b, op, tangents):
 
 
 @tangent_of(
+    typed.apart,
     typed.full,
     typed.broadcast_to,
     typed.reshape,

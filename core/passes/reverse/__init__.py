@@ -10,7 +10,10 @@
     residuals       which values are saved and which recomputed: a ``minimum_cut``
     rereading       values that loops need not save because an array still holds them
     storage         how values of variable length are saved
-    checkpoint      loops of any length in memory of a fixed size
+    segments        a loop taken apart: one iteration, segments of iterations, the state between them
+    checkpoint      loops that hold few states and recompute iterations from them
+    inverses        loops whose states the backward sweep computes by an inverse
+    reruns          checkpointed calls, which the backward sweep runs again
     stacks          the stack that loops push on, threaded through the program
     strong_zero     products in which a cotangent of zero gives zero
 
@@ -21,33 +24,17 @@ Stacks have cotangents too: the adjoint of a push is a pop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...ir import typed
 from ...ir.dynamic import Block, Function, Operation, Value
 from ...ir.typed import STACK
-from ..inline import copy_function, rename
-from .activity import active_values, check_active, may_have_cotangent
+from .activity import check_active
 from .recursion import Called
-from .residuals import size
 from .stacks import thread, touches
 from .strong_zero import strengthen
-from .sweep import Sweep
+from .sweep import Sweeps, sweeps_of
 
 __all__ = ["Sweeps", "reverse"]
-
-
-@dataclass
-class Sweeps:
-    """The two sweeps of a function.
-
-    ``forward`` takes the function's parameters and returns its results followed by the residuals. ``backward`` takes
-    the residuals and a cotangent for each inexact result, and returns one for each active parameter, of the parameter's
-    type.
-    """
-
-    forward: Function
-    backward: Function
 
 
 def reverse(
@@ -73,41 +60,22 @@ def reverse(
         BadInput: an active parameter is neither a float nor complex, or an array of these.
     """
     check_active(function, active)
-    made = copy_function(function)
-    values = active_values(made, active)
-    sweep = Sweep(made.block, made.parameters, values, target, Called(is_differentiated))
-    seeds, adjoint = sweep.whole(made, active, [may_have_cotangent(v) for v in made.block.results])
-    saved: list[Value] = []
-
-    def keep(values: list[Value]) -> None:
-        saved.extend(values)
-        sweep.restored.update((v, Value(v.name, v.type)) for v in values)
-
-    sweep.finish(made.block, adjoint, _Weights(made.parameters).of, keep)
-    parameters = [sweep.restored[v] for v in saved]
-    made.block.results += saved
-    rename(made.block, sweep.replaced)
-    rename(adjoint, sweep.restored)
-    rename(Block(parameters), sweep.restored)
-    if touches(made.block):
-        stack = Value("stack", STACK)
-        made.block.operations.insert(0, Operation("call", typed.stack_new, results=[stack]))
-        made.block.results.append(thread(made.block, stack))
-        parameters.append(Value("stack", STACK))
-        thread(adjoint, parameters[-1])
-    backward = Function(f"{function.name}_backward", [*parameters, *seeds], adjoint, function.filename)
+    sweeps = sweeps_of(function, active, target, Called(is_differentiated))
+    forward, backward = sweeps.forward, sweeps.backward
+    if touches(forward.block):
+        stack = _new_stack(forward.block)
+        forward.block.results.append(thread(forward.block, stack))
+        given = Value("stack", STACK)
+        backward.parameters.insert(len(backward.parameters) - sweeps.seeds, given)
+        thread(backward.block, given)
+    elif touches(backward.block):
+        thread(backward.block, _new_stack(backward.block))
     if is_strong:
-        strengthen(backward, seeds)
-    return Sweeps(Function(f"{function.name}_forward", made.parameters, made.block, function.filename), backward)
+        strengthen(backward, backward.parameters[len(backward.parameters) - sweeps.seeds :])
+    return sweeps
 
 
-class _Weights:
-    """The cost of saving a value of the outermost block: zero for scalars and parameters, else its size in bytes."""
-
-    def __init__(self, parameters: Sequence[Value]) -> None:
-        self.parameters = set(parameters)
-
-    def of(self, value: Value) -> float:
-        if value in self.parameters or value.type is not STACK and not value.type.shape:
-            return 0.0
-        return size(value.type)
+def _new_stack(block: Block) -> Value:
+    stack = Value("stack", STACK)
+    block.operations.insert(0, Operation("call", typed.stack_new, results=[stack]))
+    return stack

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...ir.builder import Builder
-from ...ir.dynamic import Block, Operation, Value, walk
-from ...ir.typed import INT64, ArrayType, checkpointed, lengths
-from . import checkpoint
-from .checkpoint import iterations_of
+from ...ir.dynamic import Block, Operation, Value
+from ...ir.memory_policies import Policy
+from ...ir.typed import INT64, ArrayType, AtMost, lengths, rerun
+from . import checkpoint, inverses, reruns
 from .cotangents import Cotangents, strong
-from .residuals import size
+from .residuals import has_unknown_length, size
+from .segments import iterations_of
 from .stacks import CURRENT
 from .storage import Part
 
@@ -27,13 +28,24 @@ if TYPE_CHECKING:
     from .sweep import Sweep
 
 
+DEFAULT = Policy()
+"""That of loops of unknown length where memory must not grow."""
+
+
 def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -> None:
     """Write the adjoint of a loop in ``block``; at least one of its results has a cotangent."""
-    iterations = op.iterations
-    bounded = sweep.target != "native" and (iterations is None or has_unknown_length(op.blocks[-1]))
-    if bounded or op.callee is checkpointed:
-        checkpoint.adjoint(sweep, op, block, cotangents)
+    if op.callee is rerun:
+        reruns.adjoint(sweep, op, cotangents)
         return
+    iterations = op.callee.iterations if isinstance(op.callee, AtMost) else op.iterations
+    is_bounded = sweep.target != "native" and (iterations is None or has_unknown_length(op.blocks[-1]))
+    policy = op.callee if isinstance(op.callee, Policy) and not op.callee.is_stored else DEFAULT if is_bounded else None
+    if policy is not None and policy.is_inverse:
+        inverses.adjoint(sweep, op, block, cotangents, counted)
+        return
+    if policy is not None and (is_bounded or checkpoint.applies(op)):
+        if checkpoint.adjoint(sweep, op, block, cotangents, policy):
+            return
     if op.kind == "range":
         bounds, index = reversed_range(sweep.builder, *op.operands[:3]), op.blocks[0].parameters[0]
     else:
@@ -42,7 +54,7 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
         one, down = (b.constant(n, np.int64) for n in (1, -1))
         bounds, index = (b.ufunc(np.subtract, count, one), down, down), None
     body = op.blocks[-1]
-    if sweep.target == "native" or iterations is None:
+    if iterations is None or sweep.target == "native" and not isinstance(op.callee, AtMost):
 
         def keep(values: list[Value]) -> None:
             push(sweep, body, values)
@@ -52,12 +64,6 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
             save_in_arrays(sweep, op, block, values, iterations)
 
     reverse_loop(sweep, op, cotangents, bounds, index, keep)
-
-
-def has_unknown_length(block: Block) -> bool:
-    """Whether a block contains a loop whose number of iterations is not known at compile time."""
-    loops = [op for op in walk(block) if op.kind in ("range", "while")]
-    return any(op.iterations is None for op in loops)
 
 
 def reversed_range(b: Builder, start: Value, stop: Value, step: Value) -> tuple[Value, Value, Value]:
@@ -194,7 +200,7 @@ def save_in_arrays(sweep: Sweep, op: Operation, block: Block, values: list[Value
     """Save values of each iteration in arrays that the forward loop carries."""
     forward, b = sweep.forward, sweep.builder
     body = op.blocks[0]
-    start, _, step = (int(v.constant) for v in op.operands[:3])
+    start, step = (int(op.operands[i].constant) for i in (0, 2))
 
     def place(builder: Builder, index: Value) -> Value:
         from_start = builder.ufunc(np.subtract, index, builder.constant(start, np.int64)) if start else index

@@ -10,6 +10,7 @@ from ..inline import copy_function, rename
 from .activity import active_values, has_cotangent, may_have_cotangent
 from .cotangents import Cotangents
 from .loops import push
+from .reruns import gather, scatter
 from .residuals import size
 from .stacks import CURRENT, thread
 from .sweep import Sweep
@@ -39,6 +40,7 @@ class Called:
         if (function, given) in self.pairs:
             return self.pairs[function, given]
         made = copy_function(function)
+        gather(made.block)
         made.name = f"{function.name}_forward"
         pair = Pair(made, Function(f"{function.name}_backward", [], Block(), function.filename))
         self.pairs[function, given] = pair
@@ -48,6 +50,8 @@ class Called:
         sweep.finish(made.block, adjoint, lambda v: size(v.type), lambda values: push(sweep, made.block, values))
         rename(made.block, sweep.replaced)
         rename(adjoint, sweep.restored)
+        scatter(made.block)
+        scatter(adjoint)
         for block, parameters in ((made.block, made.parameters), (adjoint, seeds)):
             parameters.append(Value("stack", STACK))
             block.results.append(thread(block, parameters[-1]))

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from ...ir import typed
-from ...ir.dynamic import Block, Operation, Value
-from ...ir.typed import STACK, lengths
+from ...ir.dynamic import Block, Function, Operation, Value, walk
+from ...ir.typed import STACK, AtMost, lengths
 from .minimum_cut import Network
 
 _CHEAP = 0.5
@@ -45,6 +45,29 @@ _COSTS: dict[Any, float] = {
 def size(kind: Any) -> float:
     """The size of a value in bytes; lengths that are not static count with their bounds."""
     return inf if kind is STACK else float(kind.dtype.itemsize * prod(kind.bounds))
+
+
+def stored_bytes(forward: Function, results: int) -> float:
+    """The bytes that a forward sweep saves: what it returns after its results, and what it pushes."""
+    given = set(forward.parameters)
+    kept = [v for v in dict.fromkeys(forward.block.results[results:]) if v not in given and v.type is not STACK]
+    return sum(size(v.type) for v in kept) + _pushed(forward.block)
+
+
+def _pushed(block: Block) -> float:
+    """The bytes that a block pushes; a loop of unknown length counts once."""
+    total = 0.0
+    for op in block.operations:
+        if op.callee is typed.stack_push:
+            total += sum(size(v.type) for v in op.operands[1:])
+        total += (op.iterations or 1) * sum(map(_pushed, op.blocks))
+    return total
+
+
+def has_unknown_length(block: Block) -> bool:
+    """Whether a block contains a loop whose number of iterations has no bound at compile time."""
+    loops = [op for op in walk(block) if op.kind in ("range", "while")]
+    return any(op.iterations is None and not isinstance(op.callee, AtMost) for op in loops)
 
 
 def running_cost(op: Operation) -> float:

@@ -33,7 +33,7 @@ def adjoint_of(*callees: Any) -> Callable[[Any], Any]:
 # Moving elements
 
 
-@adjoint_of(typed.cast, typed.full, typed.broadcast_to)
+@adjoint_of(typed.apart, typed.cast, typed.full, typed.broadcast_to)
 def _widen(b, op, cotangents, dys):
     cotangents.add(op.operands[0], dys[0])
 

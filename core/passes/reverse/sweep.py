@@ -8,7 +8,9 @@ the inside out; in the end ``restored`` maps every primal value that the backwar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,10 +18,12 @@ from ...ir import typed
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Operation, Value, definitions
 from ...ir.typed import STACK
-from ..inline import Copy, inline, last
+from ..inline import Copy, copy_function, inline, last, rename
 from . import by_rule, loops, structural
+from .activity import active_values, may_have_cotangent
 from .cotangents import Cotangents, as_type, strong, zeros
 from .rereading import Rereading
+from .reruns import gather, scatter
 from .residuals import choose, discardable, running_cost, size, uses
 from .storage import Part, Slot
 
@@ -45,16 +49,24 @@ class Sweep:
         self.producer: dict[Value, Operation] = {}
         self.restored: dict[Value, Value] = {}
         self.replaced: dict[Value, Value] = {}  # replacements in the forward sweep
+        self.sharing: Counter[object] = Counter()  # by memory policy: the number of loops that have it
         self._register(block)
         self.rereading = Rereading(block)
         self.read_back: dict[Value, Operation | None] = {}
 
-    def _register(self, block: Block) -> None:
+    def _register(self, block: Block, policy: object = None) -> None:
         self.home.update(dict.fromkeys(definitions(block), block))
         for op in block.operations:
             self.producer.update(dict.fromkeys(op.results, op))
+            own = op.callee if op.kind in ("range", "while") else None
+            if own is not None and own is not policy:
+                self.sharing[own] += 1
             for inner in op.blocks:
-                self._register(inner)
+                self._register(inner, own or policy)
+
+    def nested(self, function: Function, active: Sequence[bool]) -> Sweeps:
+        """The sweeps of a part of the program that the backward sweep runs again; they share its stack."""
+        return sweeps_of(function, active, self.target, self.called)
 
     # Blocks
 
@@ -292,3 +304,48 @@ def without_checks(op: Operation) -> Operation:
     for block in op.blocks:
         block.operations = [without_checks(inner) for inner in block.operations if not discardable(inner)]
     return op
+
+
+@dataclass
+class Sweeps:
+    """The two sweeps of a function.
+
+    ``forward`` takes the function's parameters and returns its results followed by the residuals. ``backward`` takes
+    the residuals and a cotangent for each inexact result (``seeds`` of them), and returns one for each active
+    parameter, of the parameter's type.
+    """
+
+    forward: Function
+    backward: Function
+    seeds: int
+
+
+def sweeps_of(function: Function, active: Sequence[bool], target: str, called: Called) -> Sweeps:
+    """Return the sweeps of a function, in which every push and pop still acts on ``CURRENT``."""
+    made = copy_function(function)
+    gather(made.block)
+    sweep = Sweep(made.block, made.parameters, active_values(made, active), target, called)
+    seeds, adjoint = sweep.whole(made, active, [may_have_cotangent(v) for v in made.block.results])
+    saved: list[Value] = []
+
+    def keep(values: list[Value]) -> None:
+        saved.extend(values)
+        sweep.restored.update((v, Value(v.name, v.type)) for v in values)
+
+    given = set(made.parameters)
+
+    def weight(value: Value) -> float:
+        """The cost of saving a value of the outermost block: zero for scalars and parameters, else its size in bytes."""
+        return 0.0 if value in given or value.type is not STACK and not value.type.shape else size(value.type)
+
+    sweep.finish(made.block, adjoint, weight, keep)
+    parameters = [sweep.restored[v] for v in saved]
+    made.block.results += saved
+    rename(made.block, sweep.replaced)
+    rename(adjoint, sweep.restored)
+    rename(Block(parameters), sweep.restored)
+    for block in (made.block, adjoint):
+        scatter(block)
+    backward = Function(f"{function.name}_backward", [*parameters, *seeds], adjoint, function.filename)
+    forward = Function(f"{function.name}_forward", made.parameters, made.block, function.filename)
+    return Sweeps(forward, backward, len(seeds))
