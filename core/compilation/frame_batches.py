@@ -16,7 +16,7 @@ from ..ir.typed import ArrayType
 from ..specialise.parts import LooksInto, NeedsResult, Outdated, Recursive
 from ..values import tree
 from ..values.layout import Build
-from .frames import Form, Kind, Kinds, called
+from .frames import Form, Kind, Kinds, objects_of
 from .opened_structures import Ragged, ragged
 
 SIZES = (512, 128, 32, 8)
@@ -96,13 +96,15 @@ def _planned(kinds: Kinds, shared: list[Any], samples: Sequence[Sequence[Any]]) 
     heights: list[int] = []
     places: dict[tuple[int, int], Group] = {}
     roots = []
+    first = kinds.nodes(kinds.function, kinds.arguments, len(samples[0]))
     for sample in samples:
         # Depth first, without recursion: [kind, what is at its places, the numbers of the frames of its calls]
-        stack: list[Any] = [[*kinds.of(kinds.function, kinds.arguments, sample, shared), []]]
+        stack: list[Any] = [(*kinds.of(first, sample, shared), [])]
         while True:
             kind, found, parts = stack[-1]
             if len(parts) < len(kind.calls):
-                stack.append([*kinds.of(*called(kind.calls[len(parts)], found), shared), []])
+                nodes, objects = (kind.parts or kinds.parts(kind))[len(parts)]
+                stack.append((*kinds.of(nodes, objects_of(objects, found), shared), []))
                 continue
             kind = kinds.with_results(kind, found, [of_frame[part].form for part in parts], shared)
             height = 1 + max([heights[part] for part in parts], default=-1)

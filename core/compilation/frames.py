@@ -90,6 +90,7 @@ class Kind:
     calls: list[Call] = field(default_factory=list)
     form: Form | None = None
     variants: list[Kind] = field(default_factory=list)  # for results of other forms
+    parts: Any = None  # see ``Kinds.parts``
     program: Any = None  # called with what is shared, the leaves, and the results of the calls, for a batch
     pull: Any = None  # likewise, after cotangents of its results; returns those of its arguments
 
@@ -104,47 +105,68 @@ class Node:
     """By the key without lengths of arrays: the key that was found first, then the node that does not see the lengths."""
 
 
+@dataclass(eq=False)
+class Nodes:
+    """What is known of the frames of a function with arguments of some form."""
+
+    function: FunctionType
+    arguments: tuple[tuple[str, Any], ...]
+    first: Node
+    ends: list[Node] = field(default_factory=list)  # those that hold kinds, the last used one first
+
+
 class Kinds:
     """The kinds of frames of a function, and how they were found."""
 
     def __init__(self, function: FunctionType, arguments: Sequence[tuple[str, Any]]) -> None:
         self.function, self.arguments = function, tuple(arguments)
         self.functions = {function}
-        self.known: dict[Any, list[Node]] = {}
-        """For a function and its arguments: the first node, and those that hold kinds, in the order of their last use."""
+        self.known: dict[Any, Nodes] = {}  # by the function and its arguments
         self.forms: list[Form] = []
 
-    def of(
-        self, function: FunctionType, arguments: tuple[tuple[str, Any], ...], objects: Sequence[Any], shared: Any
-    ) -> tuple[Kind, list[Any]]:
+    def nodes(self, function: FunctionType, arguments: tuple[tuple[str, Any], ...], count: int) -> Nodes:
+        """Return what is known of the frames of a function with these arguments, for ``count`` objects."""
+        found = self.known.get((function, arguments))
+        if found is None:
+            found = self.known[function, arguments] = Nodes(function, arguments, Node([None] * count))
+        return found
+
+    def of(self, nodes: Nodes, objects: Sequence[Any], shared: Any) -> tuple[Kind, list[Any]]:
         """Return the kind of a frame, and what is at its places."""
-        nodes = self.known.get((function, arguments))
-        if nodes is None:
-            nodes = self.known[function, arguments] = [Node([None] * len(objects))]
         # What a frame looks like at the end of the way decides the whole way, so the last nodes are tried first.
-        for i in range(len(nodes) - 1, 0, -1):
-            key, found = looked_at(objects, nodes[i].opened)
-            known = nodes[i].next.get(key)
-            if isinstance(known, Kind):
-                nodes.append(nodes.pop(i))
+        for node in nodes.ends:
+            key, found = looked_at(objects, node.opened)
+            known = node.next.get(key)
+            if known is not None and type(known) is Kind:
+                if node is not nodes.ends[0]:
+                    nodes.ends = [node, *(n for n in nodes.ends if n is not node)]
                 return known, found
-        node = nodes[0]
+        node = nodes.first
         while True:
             key, found = looked_at(objects, node.opened)
             known = node.next.get(key)
             if isinstance(known, Kind):
-                if all(node is not n for n in nodes):
-                    nodes.append(node)
+                if node not in nodes.ends:
+                    nodes.ends = [node, *nodes.ends]
                 return known, found
             if known is None:
                 longer = self.with_any_length(node, key, objects)
                 if longer is not None:
                     node.next[key] = longer
                     continue
-                made = self.made(function, arguments, objects, node, key, shared)
+                made = self.made(nodes.function, nodes.arguments, objects, node, key, shared)
                 node.next.setdefault(key, made)  # the frames of its parts may have been of this kind
                 continue
             node = known
+
+    def parts(self, kind: Kind) -> list[tuple[Nodes, list[tuple[bool, Any]]]]:
+        """Return, for each call of a kind, what is known of its frames, and where their objects are (``Call.of_frame``)."""
+        if kind.parts is None:
+            kind.parts = []
+            for call in kind.calls:
+                arguments, objects = call.of_frame
+                kind.parts.append((self.nodes(call.function, arguments, len(objects)), objects))
+        return kind.parts
 
     def with_any_length(self, node: Node, key: list[Any], objects: Sequence[Any]) -> Node | None:
         """Return a node that does not see the lengths of arrays in which a frame differs from an earlier one; None if it differs otherwise."""
@@ -215,15 +237,15 @@ class Kinds:
 
     def form_of(self, call: Call, found: Sequence[Any], shared: Any) -> Form:
         """Return the form of the result of a call that a frame makes."""
-        kind, _ = self.of(*called(call, found), shared)
+        arguments, objects = call.of_frame
+        kind, _ = self.of(self.nodes(call.function, arguments, len(objects)), objects_of(objects, found), shared)
         assert kind.form is not None
         return kind.form
 
 
-def called(call: Call, found: Sequence[Any]) -> tuple[FunctionType, tuple[tuple[str, Any], ...], list[Any]]:
-    """Return the frame of a call: its function, what its arguments are, and the objects that it is called for."""
-    arguments, objects = call.of_frame
-    return call.function, arguments, [found[x] if is_place else x for is_place, x in objects]
+def objects_of(objects: Sequence[tuple[bool, Any]], found: Sequence[Any]) -> list[Any]:
+    """Return the objects of the frame of a call, from what is at the places of the frame that makes it."""
+    return [found[x] if is_place else x for is_place, x in objects]
 
 
 class Program:
@@ -293,7 +315,7 @@ class Program:
         form = self.kinds.form(layout, [x.type if isinstance(x, Traced) else type_of(x) for x in described.leaves])
         if kind.form is not None and not (kind.form is form and kind.calls == frame.calls):
             raise Outdated("the calls for parts have changed")
-        kind.form, kind.calls = form, frame.calls
+        kind.form, kind.calls, kind.parts = form, frame.calls, None
         return trace.new(described.leaves)
 
     def abstract(self, trace: Any, x: Any, path: tuple[int, ...], leaves: Any, frame: Frame, places: list[Any]) -> Any:
