@@ -13,7 +13,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from ..source.definitions import define, owner_class, syntax_tree
-from ..source.liveness import LOOPS, Loops, bound_by, read_by
+from ..source.liveness import Loops, bound_by, outermost_loops, read_by
 from ..source.private_names import mangled
 from ..source.templates import Template, compiled_within, type_parameters
 from ..source.trees import copied, fill_locations, nodes
@@ -68,7 +68,7 @@ class _Division(ast.NodeTransformer):
         loops = Loops(self.body, self.parameters | set(self.function.__code__.co_freevars))
         around = self.body[0] if is_loop else self.tree
         body = around.body if not isinstance(around, ast.Lambda) else self.body
-        found = [s for s in _outermost(body) if self.may_be_function(s, loops)]
+        found = [s for s in outermost_loops(body) if self.may_be_function(s, loops)]
         made = {id(s): self.replaced(s, loops) for s in found}
         self.body = [self.visit(copied(s, made)) for s in self.body]
         if not any(isinstance(n, ast.Name) and n.id in self.runtime for s in self.body for n in nodes(s)):
@@ -139,14 +139,3 @@ class _Division(ast.NodeTransformer):
         made = FunctionType(inner, function.__globals__, function.__name__, None, ())
         made.__qualname__, made.__module__ = function.__qualname__, function.__module__
         return made
-
-
-def _outermost(body: list[Any]) -> list[Any]:
-    """Return the outermost loops of a block, also those in its conditions."""
-    found = []
-    for s in body:
-        if isinstance(s, LOOPS):
-            found.append(s)
-        elif isinstance(s, ast.If):
-            found += _outermost(s.body) + _outermost(s.orelse)
-    return found

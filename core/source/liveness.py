@@ -62,6 +62,20 @@ def bound_by(tree: Any) -> Names:
     return frozenset(found)
 
 
+def outermost_loops(body: list[Any]) -> list[Any]:
+    """Return the outermost loops of a block, also those in its conditions.
+
+    After a loop in a ``try`` or a ``with``, variables may be read that it had assigned before it raised.
+    """
+    found = []
+    for s in body:
+        if isinstance(s, LOOPS):
+            found.append(s)
+        elif isinstance(s, ast.If):
+            found += outermost_loops(s.body) + outermost_loops(s.orelse)
+    return found
+
+
 class Loops:
     """For each loop in a function's body, by identity: the variables read after it, and those assigned before it.
 

@@ -14,7 +14,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from .definitions import define, owner_class, syntax_tree
-from .liveness import LOOPS, Loops, bound_by, read_by
+from .liveness import LOOPS, Loops, bound_by, outermost_loops, read_by
 from .private_names import mangled
 from .templates import Template, compiled_within, type_parameters
 from .trees import copied, fill_locations, nodes
@@ -89,7 +89,7 @@ class _Rewriting:
         self.count = 0
 
     def template(self) -> Template | None:
-        found = [s for s in _outermost(self.tree.body) if self.may_be_called(s)]
+        found = [s for s in outermost_loops(self.tree.body) if self.may_be_called(s)]
         if not found:
             return None
         made = {id(s): self.called(s) for s in found}
@@ -179,17 +179,3 @@ def _breaks(body: list[Any]) -> bool:
             if isinstance(part, list) and _breaks(part):
                 return True
     return False
-
-
-def _outermost(body: list[Any]) -> list[Any]:
-    """Return the outermost loops of a block, also those in its conditions.
-
-    After a loop in a ``try`` or a ``with``, variables may be read that it had assigned before it raised.
-    """
-    found = []
-    for s in body:
-        if isinstance(s, LOOPS):
-            found.append(s)
-        elif isinstance(s, ast.If):
-            found += _outermost(s.body) + _outermost(s.orelse)
-    return found
