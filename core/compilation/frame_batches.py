@@ -265,9 +265,23 @@ def _(plan: Plan, shared: Any, leaves: Sequence[Any]) -> Any:
                     into = cotangents.row[parts[first:last]]
                     for x, d in zip(cotangents.of(parts[0]), found):
                         x[into] += d[: last - first]
-        return None, total, of_leaves
+        return None, tree.rebuild(total, _once(), is_shared=False), of_leaves
 
     return results_of(plan, results), back
+
+
+def _once() -> Callable[[tree.Path, Any], Any]:
+    """Return a function for ``tree.rebuild`` that leaves the cotangent of an array in its first place: an adjoint's are added."""
+    seen: list[Any] = []
+
+    def first(path: tree.Path, x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            if any(x is e for e in seen):
+                return None
+            seen.append(x)
+        return x
+
+    return first
 
 
 def _add(cotangents: Buffers, frame: int, given: Any, kind: Kind) -> None:

@@ -312,6 +312,9 @@ class Program:
             raise Unsuited("the function returns values of different kinds depending on its numbers")
         described = Describe((Traced,))
         layout = described.describe(y)
+        for x in described.static:
+            if type(x) is Part:  # in an object
+                raise LooksInto(x)
         form = self.kinds.form(layout, [x.type if isinstance(x, Traced) else type_of(x) for x in described.leaves])
         if kind.form is not None and not (kind.form is form and kind.calls == frame.calls):
             raise Outdated("the calls for parts have changed")

@@ -130,6 +130,38 @@ def test_a_part_in_two_places_is_one_variable():
     same(found, mo.grad(f, 1)(PARAMS, [tree]))
 
 
+def of_two_arrays(p, tree):
+    if isinstance(tree, tuple):
+        return of_two_arrays(p, tree[0]) * of_two_arrays(p, tree[1])
+    return np.sum(p[0] * p[1] * tree)
+
+
+def test_one_shared_array_in_two_places():
+    x, samples = np.array([0.5, 1.5]), many("pairs")
+    batch = mo.autobatch(of_two_arrays, in_axes=(None, 0))
+    found, expected = (mo.grad(lambda x, f=f: sum(f([x, x], samples)))(x) for f in (batch, in_turn(of_two_arrays)))
+    same(found, expected)
+    found, expected = (mo.grad(lambda p, f=f: sum(f(p, samples)))([x, x]) for f in (batch, in_turn(of_two_arrays)))
+    same(found, expected)
+
+
+class Pair:
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+
+
+def with_a_part(p, tree):
+    if isinstance(tree, tuple):
+        return Pair(p["scale"] * with_a_part(p, tree[0]).first, tree[1])
+    return Pair(p["scale"] * tree, tree)
+
+
+def test_results_that_hold_a_part():
+    batch, samples = mo.autobatch(with_a_part, in_axes=(None, 0)), [(1, 2), (1, (2, 3)), ((1, 2), ((1, 2), 3)), 4]
+    for found, expected in zip(batch(PARAMS, samples), in_turn(with_a_part)(PARAMS, samples), strict=True):
+        assert np.isclose(found.first, expected.first) and found.second == expected.second
+
+
 def test_under_jit_and_vmap():
     samples = many("pairs", 3)
     compiled = mo.jit(lambda p: BATCHES[of_pairs](p, samples))
