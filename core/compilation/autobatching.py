@@ -113,7 +113,7 @@ class Autobatched(LikeAFunction):
         """
         plan = _plan(self, args)
         if plan is None:
-            text = f"{len(_samples(self, args))} samples, one after the other by Python: {self.reason}"
+            text = f"{_count(self, args)} samples, one after the other by Python: {self.reason}"
         else:
             kinds = len({id(g.kind) for g in plan.groups})
             text = f"{plan.count} calls of {kinds} kinds, computed in {plan.calls} runs of compiled programs"
@@ -143,30 +143,31 @@ def _axes(batch: Autobatched, args: tuple[Any, ...]) -> Sequence[int | None]:
     return axes
 
 
-def _samples(batch: Autobatched, args: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """Return the arguments of ``f`` that differ, for each sample."""
-    return list(zip(*(x for x, axis in zip(args, _axes(batch, args)) if axis is not None)))
+def _divided(batch: Autobatched, args: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
+    """Return the arguments that are the same for all samples, and the lists of samples."""
+    axes = _axes(batch, args)
+    shared = [x for x, axis in zip(args, axes) if axis is None]
+    return shared, [x for x, axis in zip(args, axes) if axis is not None]
 
 
-def _shared(batch: Autobatched, args: tuple[Any, ...]) -> list[Any]:
-    return [x for x, axis in zip(args, _axes(batch, args)) if axis is None]
+def _count(batch: Autobatched, args: tuple[Any, ...]) -> int:
+    return len(_divided(batch, args)[1][0])
 
 
 def _plan(batch: Autobatched, args: tuple[Any, ...]) -> Plan | None:
     """Return how a batch is computed; None if Python calls the function."""
-    axes, samples = _axes(batch, args), _samples(batch, args)
+    shared, samples = _divided(batch, args)
     f = batch.__wrapped__
     if type(f) is not FunctionType:
         batch.reason = f"{describe(f)} is not a function of Python"
     if batch.reason:
         return None
-    shared = _shared(batch, args)
     try:
         key = scan(shared)[1]
         with one_at_a_time:
             if key not in batch.kinds:
-                batch.kinds[key] = Kinds(f, _arguments(axes, shared))
-            return planned(batch.kinds[key], shared, samples)
+                batch.kinds[key] = Kinds(f, _arguments(_axes(batch, args), shared))
+            return planned(batch.kinds[key], shared, list(zip(*samples)))
     except IntsAreDifferentiated:
         return None
     except MorulaError as error:
@@ -194,7 +195,7 @@ def _numbered_plan(batch: Autobatched, args: tuple[Any, ...]) -> Plan | None:
     apart = [tree.rebuild(x, _another) if axis is not None else x for x, axis in zip(args, axes)]
     plan = _plan(batch, tuple(apart))
     if plan is not None:
-        plan.number(tree.leaves([x for x, axis in zip(apart, axes) if axis is not None]))
+        plan.number(tree.leaves(_divided(batch, tuple(apart))[1]))
     return plan
 
 
@@ -208,7 +209,7 @@ def _another(path: tree.Path, leaf: Any) -> Any:
 
 def _in_turn(batch: Autobatched, args: tuple[Any, ...]) -> list[Any]:
     f, axes = batch.__wrapped__, _axes(batch, args)
-    return [f(*[x if axis is None else x[i] for x, axis in zip(args, axes)]) for i in range(len(_samples(batch, args)))]
+    return [f(*[x if axis is None else x[i] for x, axis in zip(args, axes)]) for i in range(_count(batch, args))]
 
 
 def _run(batch: Autobatched, args: tuple[Any, ...], tape: Tape | None = None) -> list[Any]:
@@ -224,9 +225,9 @@ def _run(batch: Autobatched, args: tuple[Any, ...], tape: Tape | None = None) ->
         leaves: list[Any] = []
         if tape is not None and plan.is_differentiated(tape):
             plan = _numbered_plan(batch, args)
-            leaves = call(tape, tree.leaves, [x for x, axis in zip(args, _axes(batch, args)) if axis is not None])
+            leaves = call(tape, tree.leaves, _divided(batch, args)[1])
         try:
-            return run(plan, _shared(batch, args), leaves)
+            return run(plan, _divided(batch, args)[0], leaves)
         except Outdated:
             batch.kinds.clear()
     return run(_in_turn, batch, args)

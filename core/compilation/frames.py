@@ -60,7 +60,6 @@ from .opened_structures import (
     paths_of,
     ragged,
     seen_of,
-    types_in,
     with_path,
 )
 
@@ -193,7 +192,7 @@ class Kinds:
         opened = node.opened
         kind = Kind(function, arguments, opened, list(map(seen_of, objects, opened)))
         found = looked_at(objects, opened)[1]
-        kind.leaves, kind.types = leaves_in(kind.seen), types_in(kind.seen)
+        kind.leaves, kind.types = leaves_in(kind.seen)
         program = Program(self, kind)
         while True:
             try:

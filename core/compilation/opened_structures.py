@@ -32,12 +32,13 @@ class Ragged:
     item: ArrayType
 
 
-def leaves_in(seen: Sequence[Any]) -> list[int]:
-    """Return the places of the numbers and arrays that are seen."""
-    flat_: list[Any] = []
+def leaves_in(seen: Sequence[Any]) -> tuple[list[int], list[ArrayType | Ragged]]:
+    """Return the places and the types of the numbers and arrays that are seen."""
+    found: list[Any] = []
     for x in seen:
-        _flatten(x, flat_)
-    return [i for i, x in enumerate(flat_) if isinstance(x, (ArrayType, Ragged))]
+        _flatten(x, found)
+    leaves = [(i, x) for i, x in enumerate(found) if isinstance(x, (ArrayType, Ragged))]
+    return [i for i, _ in leaves], [x for _, x in leaves]
 
 
 def _flatten(x: Any, found: list[Any]) -> None:
@@ -158,14 +159,6 @@ def seen_of(x: Any, opened: Opened | None) -> Any:
 
 def count_opened(opened: Opened | None) -> int:
     return 0 if opened is None else 1 + sum(map(count_opened, opened.values()))
-
-
-def types_in(seen: Sequence[Any]) -> list[ArrayType | Ragged]:
-    """Return the types of the numbers and arrays that are seen."""
-    found: list[Any] = []
-    for x in seen:
-        _flatten(x, found)
-    return [x for x in found if isinstance(x, (ArrayType, Ragged))]
 
 
 def ragged(values: Sequence[Any], size: int, kind: Ragged) -> list[np.ndarray]:
