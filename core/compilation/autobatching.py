@@ -70,7 +70,7 @@ class Autobatched(LikeAFunction):
         functools.update_wrapper(self, f, updated=())
         self.__wrapped__ = f
         self.in_axes = in_axes
-        self.kinds: dict[Any, Kinds] = {}  # by the types of what is shared
+        self.kinds: dict[Any, Kinds] = {}  # by the number of arguments and the types of what is shared
         self.reason = ""  # why Python calls the function
 
     def __repr__(self) -> str:
@@ -163,7 +163,7 @@ def _plan(batch: Autobatched, args: tuple[Any, ...]) -> Plan | None:
     if batch.reason:
         return None
     try:
-        key = scan(shared)[1]
+        key = len(args), scan(shared)[1]
         with one_at_a_time:
             if key not in batch.kinds:
                 batch.kinds[key] = Kinds(f, _arguments(_axes(batch, args), shared))

@@ -276,6 +276,20 @@ def scaled(p, q, tree):
     return p["scale"] * q["scale"] * tree
 
 
+def weighted(tree, weight=2.0):
+    if isinstance(tree, tuple):
+        return weighted(tree[0], weight) + weighted(tree[1], weight)
+    return weight * tree
+
+
+def test_other_numbers_of_arguments():
+    batch, samples = mo.autobatch(weighted), many("pairs")
+    same(batch(samples), [weighted(x) for x in samples])
+    weights = [0.1 * i for i in range(9)]
+    same(batch(samples, weights), [weighted(x, w) for x, w in zip(samples, weights)])
+    assert not batch.reason
+
+
 def test_other_forms_of_what_is_shared():
     batch, samples = mo.autobatch(scaled, in_axes=(None, None, 0)), many("pairs")
     q = {"scale": 3.0}
