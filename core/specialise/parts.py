@@ -63,8 +63,7 @@ class Part:
 
     __len__ = __iter__ = _go_through
     __getitem__ = __contains__ = __call__ = __bool__ = __getattr__ = __format__ = _look  # type: ignore[assignment]
-    __eq__ = __lt__ = __gt__ = __le__ = __ge__ = _look  # type: ignore[assignment]
-    __hash__ = object.__hash__
+    __eq__ = __lt__ = __gt__ = __le__ = __ge__ = __hash__ = __str__ = __repr__ = _look  # type: ignore[assignment]
 
 
 class LooksInto(BaseException):

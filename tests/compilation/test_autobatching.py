@@ -162,6 +162,27 @@ def test_results_that_hold_a_part():
         assert np.isclose(found.first, expected.first) and found.second == expected.second
 
 
+def by_text(p, tree):
+    return p["scale"] * len(f"{tree[1]}") + (by_text(p, tree[0]) if isinstance(tree[0], tuple) else 0.0)
+
+
+def that_visits(p, node):
+    visited, total = set(), 0.0
+    for child in node.children:
+        if id(child) not in visited:
+            visited.add(id(child))
+            total = total + that_visits(p, child)
+    return total + p["scale"]
+
+
+def test_parts_as_texts_and_keys():
+    texts = [((1, "a"), (2, 3)), (1, (2, (3, 4))), (((1, 2), "b"), [1.5])]
+    same(mo.autobatch(by_text, in_axes=(None, 0))(PARAMS, texts), in_turn(by_text)(PARAMS, texts))
+    shared = Node(1.0, np.ones(3))
+    nodes = [Node(1.0, np.ones(3), [shared, shared]), Node(1.0, np.ones(3), [shared, Node(2.0, np.ones(3))])]
+    same(mo.autobatch(that_visits, in_axes=(None, 0))(PARAMS, nodes), in_turn(that_visits)(PARAMS, nodes))
+
+
 def test_under_jit_and_vmap():
     samples = many("pairs", 3)
     compiled = mo.jit(lambda p: BATCHES[of_pairs](p, samples))
