@@ -4,8 +4,8 @@
     ptr @call(ptr %self, ptr %arguments, i64 %count)       METH_FASTCALL: from NumPy arrays and numbers to a list
 
 ``@call`` reads the fields of the arguments' C structures (``PyArrayObject_fields`` of NumPy's C API; NumPy scalars and
-Python floats have their value after the object header). If an argument is not exactly of the compiled type, a Python
-function handles the call. The GIL is released while the program runs.
+Python floats have their value after the object header). An array that is not contiguous in C order is copied. If an argument
+is not exactly of the compiled type, a Python function handles the call. The GIL is released while the program runs.
 """
 
 from __future__ import annotations
@@ -28,6 +28,30 @@ from .stacks import GIVE, RELEASE, routine
 
 _VALUE, _DATA, _NDIM, _DIMS, _DESCR, _FLAGS = 16, 16, 24, 32, 56, 64
 _CONTIGUOUS_ALIGNED = 0x1 | 0x100
+_SCALAR, _NEW_COPY, _NEW_FROM_DESCR = 60, 85, 94  # places in the table of NumPy's C API
+
+# Release the copies of arguments in the table %copies.
+_DROP = """define internal void @drop.copies(ptr %copies, i64 %count) noinline nounwind {
+start:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %start ], [ %next, %after ]
+  %place = getelementptr ptr, ptr %copies, i64 %k
+  %copy = load ptr, ptr %place
+  %none = icmp eq ptr %copy, null
+  br i1 %none, label %after, label %drop
+drop:
+  call void @Py_DecRef(ptr %copy)
+  store ptr null, ptr %place
+  br label %after
+after:
+  %next = add i64 %k, 1
+  %again = icmp slt i64 %next, %count
+  br i1 %again, label %loop, label %done
+done:
+  ret void
+}
+"""
 
 
 class _Lines:
@@ -142,11 +166,24 @@ def write_call(function: Function, program: ProgramText, words: int) -> list[Any
     out.do(f"%context = alloca [{words} x i64]")
     out.do(f"%numbers = alloca [{2 * (count + n_results) + 1} x i64], align 16")
     out.do(f"call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 {8 * program.VALUES}, i1 false)")
+    has_arrays = any(value.type.shape for value in function.parameters)
+    if has_arrays:
+        module.functions.append(_DROP)
+        out.do(f"%copies = alloca [{count} x ptr]")
+        out.do(f"call void @llvm.memset.p0.i64(ptr %copies, i8 0, i64 {8 * count}, i1 false)")
+
+    def drop_copies() -> None:
+        if has_arrays:
+            out.do(f"call void @drop.copies(ptr %copies, i64 {count})")
+
     out.unless(out.new(f"icmp eq i64 %count, {count}"), "slow")
     for k, value in enumerate(function.parameters):
         argument = out.item("%arguments", k)
         kind = out.field(argument, 8, "ptr")
-        pointer = (_array if value.type.shape else _number)(out, an_object, argument, kind, value, 2 * k)
+        if value.type.shape:
+            pointer = _array(out, an_object, argument, kind, value, k)
+        else:
+            pointer = _number(out, an_object, argument, kind, value, 2 * k)
         out.do(f"store ptr {pointer}, ptr {out.new(f'getelementptr ptr, ptr %inputs, i64 {k}')}")
     made: list[str] = []
     for k, value in enumerate(function.block.results):
@@ -162,11 +199,12 @@ def write_call(function: Function, program: ProgramText, words: int) -> list[Any
     thread = out.new("call ptr @PyEval_SaveThread()")
     status = out.new("call i32 @entry(ptr %inputs, ptr %outputs, ptr %context)")
     out.do(f"call void @PyEval_RestoreThread(ptr {thread})")
+    drop_copies()
     out.unless(out.new(f"icmp eq i32 {status}, 0"), "failed")
     results = out.new(f"call ptr @PyList_New(i64 {n_results})")
     out.unless(out.new(f"icmp ne ptr {results}, null"), "nothing")
     api = out.new("load ptr, ptr @numpy")
-    scalar = out.item(api, 60)  # PyArray_Scalar
+    scalar = out.item(api, _SCALAR)
     for k, value in enumerate(function.block.results):
         x = made[k]
         if not value.type.shape:
@@ -183,8 +221,11 @@ def write_call(function: Function, program: ProgramText, words: int) -> list[Any
     raised = out.new(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {out.new(fail)}, ptr {at}, ptr null)")
     out.do(f"call void @Py_DecRef(ptr {at})")
     out.do(f"ret ptr {raised}")
-    out.lines += ["nothing:", "  ret ptr null"]
+    out.lines.append("nothing:")
+    drop_copies()
+    out.do("ret ptr null")
     out.lines.append("slow:")
+    drop_copies()
     slowly = f"call ptr @PyObject_Vectorcall(ptr {out.new(slow)}, ptr %arguments, i64 %count, ptr null)"
     out.do(f"ret ptr {out.new(slowly)}")
     _declare(program)
@@ -214,19 +255,32 @@ def _declare(program: ProgramText) -> None:
         program.module.declare(name, result, parameters, pure=False)
 
 
-def _array(out: _Lines, an_object: Any, argument: str, kind: str, value: Value, _: int) -> str:
-    """Check that an argument is an array of the compiled type, and return the pointer of its data."""
+def _array(out: _Lines, an_object: Any, argument: str, kind: str, value: Value, k: int) -> str:
+    """Check that an argument is an array of the compiled type, and return the pointer of its data, or of those of a copy."""
     shape = value.type.shape
     out.unless(out.new(f"icmp eq ptr {kind}, {an_object(np.ndarray)}"), "slow")
     out.unless(out.new(f"icmp eq ptr {out.field(argument, _DESCR, 'ptr')}, {an_object(value.type.dtype)}"), "slow")
     out.unless(out.new(f"icmp eq i32 {out.field(argument, _NDIM, 'i32')}, {len(shape)}"), "slow")
-    flags = out.new(f"and i32 {out.field(argument, _FLAGS, 'i32')}, {_CONTIGUOUS_ALIGNED}")
-    out.unless(out.new(f"icmp eq i32 {flags}, {_CONTIGUOUS_ALIGNED}"), "slow")
     dims = out.field(argument, _DIMS, "ptr")
     for d, n in enumerate(shape):
         assert not isinstance(n, Dim)
         out.unless(out.new(f"icmp eq i64 {out.field(dims, 8 * d, 'i64')}, {n}"), "slow")
-    return out.field(argument, _DATA, "ptr")
+    flags = out.new(f"and i32 {out.field(argument, _FLAGS, 'i32')}, {_CONTIGUOUS_ALIGNED}")
+    flat = out.new(f"icmp eq i32 {flags}, {_CONTIGUOUS_ALIGNED}")
+    own = out.field(argument, _DATA, "ptr")
+    out.do(f"br label %given{k}")
+    out.lines.append(f"given{k}:")
+    out.do(f"br i1 {flat}, label %flat{k}, label %copy{k}")
+    out.lines.append(f"copy{k}:")
+    new_copy = out.item(out.new("load ptr, ptr @numpy"), _NEW_COPY)
+    copy = out.new(f"call ptr {new_copy}(ptr {argument}, i32 0)")  # 0: in C order
+    out.do(f"store ptr {copy}, ptr {out.new(f'getelementptr ptr, ptr %copies, i64 {k}')}")
+    out.do(f"br i1 {out.new(f'icmp eq ptr {copy}, null')}, label %nothing, label %made{k}")
+    out.lines.append(f"made{k}:")
+    copied = out.field(copy, _DATA, "ptr")
+    out.do(f"br label %flat{k}")
+    out.lines.append(f"flat{k}:")
+    return out.new(f"phi ptr [ {own}, %given{k} ], [ {copied}, %made{k} ]")
 
 
 def _number(out: _Lines, an_object: Any, argument: str, kind: str, value: Value, word: int) -> str:
@@ -267,7 +321,7 @@ def _new_array(out: _Lines, an_object: Any, program: ProgramText, value: Value) 
     descr = an_object(np.dtype(value.type.dtype.char))
     out.do(f"call void @Py_IncRef(ptr {descr})")
     api = out.new("load ptr, ptr @numpy")
-    new = out.item(api, 94)  # PyArray_NewFromDescr
+    new = out.item(api, _NEW_FROM_DESCR)
     arguments = f"ptr {an_object(np.ndarray)}, ptr {descr}, i32 {len(shape)}, ptr {dims}"
     return out.new(f"call ptr {new}({arguments}, ptr null, ptr null, i32 0, ptr null)")
 
