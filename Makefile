@@ -66,6 +66,7 @@ bench: .venv/installed-bench .venv/installed-thirdparty
 	$(BIN)/python -m benchmarks.compilation
 	$(BIN)/python -m benchmarks.modes --forward
 	$(BIN)/python -m benchmarks.sparse
+	$(BIN)/python -m benchmarks.linalg
 
 clean:
 	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis .fuzz .peers
