@@ -54,7 +54,7 @@ def constant(f: Made) -> Made:
     return functools.wraps(f)(held)  # type: ignore[return-value]
 
 
-def implicit(x: Any, residual: Callable[[Any], Any], solve: Solve | None = None) -> Any:
+def implicit(x: Any, residual: Callable[[Any], Any], solve: Solve | tuple[Solve, Solve] | None = None) -> Any:
     """Return ``x``, a solution of ``residual(x) = 0``, as a differentiable function of the variables of ``residual``.
 
     By the implicit function theorem a change dr of the residual at fixed x changes the solution by -J^-1 dr, with J the
@@ -65,7 +65,8 @@ def implicit(x: Any, residual: Callable[[Any], Any], solve: Solve | None = None)
         residual: a function of x alone that returns x's structure; its other variables come from its closure.
         solve: ``solve(pull, dx)`` returns the vector u with ``pull(u) = dx``, where ``pull(u)`` is the product of the
             transposed Jacobian with u (in forward mode, of the Jacobian itself); by default the Jacobian is computed and
-            factorised.  Pass an iterative method for large systems.
+            factorised.  Pass an iterative method for large systems, or a pair of them, for reverse and for forward mode,
+            if they differ.
 
     Returns:
         A copy of ``x``; outside of derivatives ``residual`` is not called.
@@ -84,8 +85,9 @@ def implicit(x: Any, residual: Callable[[Any], Any], solve: Solve | None = None)
     (0.25, -0.03125)
     """
     check_function(residual)
-    if solve is not None:
-        check_function(solve)
+    solves = () if solve is None else solve if isinstance(solve, tuple) else (solve, solve)
+    for given in solves:
+        check_function(given)
     vector, restore = tree.flatten(x)
     if nestlevel() == 0:
         return restore(vector)
@@ -96,7 +98,8 @@ def implicit(x: Any, residual: Callable[[Any], Any], solve: Solve | None = None)
             raise BadInput(f"implicit: the residual has {r.size} entries and x has {v.size}; expected equal numbers")
         return r
 
-    return restore(_attached(vector, residuals, _dense(residuals) if solve is None else _by(solve, residuals)))
+    by = _by(solves[0], solves[1], residuals) if solves else _dense(residuals)
+    return restore(_attached(vector, residuals, by))
 
 
 def _attached(x: np.ndarray, residuals: Callable[[Any], Any], solve: Callable[[Any, Any], Any]) -> np.ndarray:
@@ -157,15 +160,15 @@ def _dense(residuals: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     return solve
 
 
-def _by(given: Solve, residuals: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+def _by(backward: Solve, forward: Solve, residuals: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     def solve(x: np.ndarray, dx: np.ndarray, is_forward: bool = False) -> np.ndarray:
         if taylor_order():
             raise NoDerivative(
                 "implicit: the given solve does not know when the coefficients of a Taylor series have converged; leave it out"
             )
         if is_forward:
-            return given(lambda u: jvp(residuals, (x,), (u,))[1], dx)
+            return forward(lambda u: jvp(residuals, (x,), (u,))[1], dx)
         back = pullback(residuals, x)[1]
-        return given(lambda u: back(u)[0], dx)
+        return backward(lambda u: back(u)[0], dx)
 
     return solve

@@ -110,3 +110,16 @@ def test_arguments_in_objects_that_a_constant_function_returns_are_constant(read
     assert mo.value_and_grad(program)(3.0) == (9.0, 3.0)
     assert mo.jvp(program, (3.0,), (1.0,)) == (9.0, 3.0)
     assert mo.jit(mo.value_and_grad(program))(3.0) == (9.0, 3.0)
+
+
+def test_solves_for_reverse_and_for_forward_mode():
+    def adjoint_solve(pull, dx):
+        return np.linalg.solve(A.T, dx)
+
+    def tangent_solve(pull, dx):
+        return np.linalg.solve(A, dx)
+
+    pair = (adjoint_solve, tangent_solve)
+    dx = np.array([0.3, 0.1, -0.2])
+    np.testing.assert_allclose(mo.grad(lambda b: dx @ linear(A, b, pair))(B), np.linalg.solve(A.T, dx), rtol=1e-12)
+    np.testing.assert_allclose(mo.jvp(lambda b: linear(A, b, pair), (B,), (dx,))[1], np.linalg.solve(A, dx), rtol=1e-12)

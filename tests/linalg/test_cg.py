@@ -200,10 +200,14 @@ class TestBadInput:
         [
             (lambda: cg(np.ones((2, 3)), np.ones(3)), r"A has shape \(2, 3\), expected a square operator"),
             (lambda: cg(np.eye(3), np.ones(2)), r"b has shape \(2,\), expected \(3,\)"),
-            (lambda: cg(np.eye(3), np.ones((3, 2))), "one column at a time"),
+            (lambda: cg(np.eye(3), np.ones((3, 2, 1))), r"b has shape \(3, 2, 1\), expected \(3,\) or \(3, k\)"),
             (lambda: cg(np.eye(3), np.ones(3), x0=np.ones(2)), r"x0 has shape \(2,\), expected \(3,\)"),
             (lambda: cg(np.eye(3), np.ones(3), preconditioner=np.eye(2)), "the preconditioner has shape"),
-            (lambda: cg(np.sin, np.ones(3)), "A is a ufunc, expected a linear operator.*FunctionOperator"),
+            (lambda: cg("A", np.ones(3)), "cg: A is a str, expected a linear operator or a matrix"),
+            (
+                lambda: cg(np.eye(3), np.ones(3), adjoint="none"),
+                'adjoint is \'none\', expected "implicit" or "unrolled"',
+            ),
             (lambda: cg(np.eye(3), np.array([1.0, np.nan, 0.0])), "b holds NaN or Inf"),
             (lambda: cg(np.eye(3), np.ones(3), x0=np.full(3, np.inf)), "x0 holds NaN or Inf"),
             (lambda: cg(np.eye(3), np.ones(3), rtol=-1.0), "expected one of them positive, none negative"),

@@ -8,11 +8,12 @@ All are ordinary Python on arrays, so gradients reach the data of an operator: t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..core import BadInput
+from ...core import BadInput
 
 
 class LinearOperator(ABC):
@@ -20,6 +21,7 @@ class LinearOperator(ABC):
 
     A subclass defines ``matvec``, ``transpose``, ``shape`` and ``dtype``; the other methods follow from these.
 
+    >>> from morula.linalg import Diagonal, Identity
     >>> A = 2.0 * Diagonal(np.array([1.0, 2.0])) + Identity(2)
     >>> (A @ np.ones(2)).tolist(), A.shape, (np.ones(2) @ A).tolist()
     ([3.0, 5.0], (2, 2), [3.0, 5.0])
@@ -48,14 +50,33 @@ class LinearOperator(ABC):
         Returns:
             Array of shape (m,).
 
+        >>> from morula.linalg import Diagonal
         >>> Diagonal(np.array([1.0, 2.0])).matvec(np.ones(2)).tolist()
         [1.0, 2.0]
         """
+
+    def matmat(self, x: Any) -> Any:
+        """Return the products with the columns of an array.
+
+        Args:
+            x: array of shape (n, k).
+
+        Returns:
+            Array of shape (m, k).
+
+        >>> from morula.linalg import Diagonal
+        >>> Diagonal(np.array([1.0, 2.0])).matmat(np.ones((2, 1))).tolist()
+        [[1.0], [2.0]]
+        """
+        if x.shape[1] == 0:
+            return np.zeros((self.shape[0], 0), np.result_type(self.dtype, x))
+        return np.stack([self.matvec(x[:, j]) for j in range(x.shape[1])], axis=1)
 
     @abstractmethod
     def transpose(self) -> LinearOperator:
         """Return the transpose, without conjugation.
 
+        >>> from morula.linalg import Dense
         >>> Dense(np.array([[1.0, 2.0]])).transpose().shape
         (2, 1)
         """
@@ -63,6 +84,7 @@ class LinearOperator(ABC):
     def adjoint(self) -> LinearOperator:
         """Return the conjugate transpose.
 
+        >>> from morula.linalg import Dense
         >>> Dense(np.array([[1j, 2.0]])).adjoint().todense().tolist()
         [[-1j], [(2-0j)]]
         """
@@ -81,11 +103,11 @@ class LinearOperator(ABC):
     def todense(self) -> Any:
         """Return the matrix (m, n), computed with n products: for small operators and debugging.
 
+        >>> from morula.linalg import Identity
         >>> (2.0 * Identity(2)).todense().tolist()
         [[2.0, 0.0], [0.0, 2.0]]
         """
-        unit = np.eye(self.shape[1], dtype=self.dtype)
-        return np.stack([self.matvec(unit[i]) for i in range(self.shape[1])], axis=1)
+        return self.matmat(np.eye(self.shape[1], dtype=self.dtype))
 
     def __matmul__(self, x: Any) -> Any:
         """Return the product with a vector (n,), with the columns of an array (n, k), or with another operator.
@@ -101,9 +123,7 @@ class LinearOperator(ABC):
                 f"{type(self).__name__} of shape {self.shape} @ array of shape {shape}:"
                 f" expected ({self.shape[1]},) or ({self.shape[1]}, k)"
             )
-        if len(shape) == 1:
-            return self.matvec(x)
-        return np.stack([self.matvec(x[:, j]) for j in range(shape[1])], axis=1)
+        return self.matvec(x) if len(shape) == 1 else self.matmat(x)
 
     def __rmatmul__(self, x: Any) -> Any:
         """Return the product of a row vector (m,), or of the rows of an array (k, m), with the operator.
@@ -148,110 +168,13 @@ class LinearOperator(ABC):
         return f"<{type(self).__name__} {self.shape[0]} x {self.shape[1]} {self.dtype}>"
 
 
-class Dense(LinearOperator):
-    """The operator of a given matrix.
-
-    Args:
-        matrix: array of shape (m, n); integers are converted to float64.
-
-    Raises:
-        BadInput: ``matrix`` does not have two axes.
-
-    >>> (Dense(np.array([[1.0, 2.0], [3.0, 4.0]])).T @ np.array([1.0, 1.0])).tolist()
-    [4.0, 6.0]
-    """
-
-    def __init__(self, matrix: Any) -> None:
-        if np.ndim(matrix) != 2:
-            raise BadInput(f"Dense(matrix): the array has shape {np.shape(matrix)}, expected two axes (m, n)")
-        self.matrix = _inexact(matrix)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.matrix.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.matrix.dtype
-
-    def matvec(self, x: Any) -> Any:
-        return self.matrix @ x
-
-    def transpose(self) -> LinearOperator:
-        return Dense(self.matrix.T)
-
-    def todense(self) -> Any:
-        return self.matrix
-
-
-class Diagonal(LinearOperator):
-    """A diagonal matrix: multiplies a vector entry by entry.
-
-    Args:
-        diagonal: array of shape (n,); integers are converted to float64.
-
-    Raises:
-        BadInput: ``diagonal`` does not have one axis.
-
-    >>> (Diagonal(np.array([2.0, 3.0])) @ np.array([1.0, 1.0])).tolist()
-    [2.0, 3.0]
-    """
-
-    def __init__(self, diagonal: Any) -> None:
-        if np.ndim(diagonal) != 1:
-            raise BadInput(f"Diagonal(diagonal): the array has shape {np.shape(diagonal)}, expected one axis (n,)")
-        self.diagonal = _inexact(diagonal)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return (self.diagonal.shape[0], self.diagonal.shape[0])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.diagonal.dtype
-
-    def matvec(self, x: Any) -> Any:
-        return self.diagonal * x
-
-    def transpose(self) -> LinearOperator:
-        return self
-
-
-class Identity(LinearOperator):
-    """The identity.
-
-    Args:
-        size: the length n of the vectors.
-        dtype: the dtype of the entries.
-
-    >>> Identity(2).todense().tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
-
-    def __init__(self, size: int, dtype: Any = np.float64) -> None:
-        self._size, self._dtype = size, np.dtype(dtype)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return (self._size, self._size)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._dtype
-
-    def matvec(self, x: Any) -> Any:
-        return x
-
-    def transpose(self) -> LinearOperator:
-        return self
-
-
 class Conjugate(LinearOperator):
     """The complex conjugate of an operator, entry by entry.
 
     Args:
         operator: of shape (m, n).
 
+    >>> from morula.linalg import Diagonal
     >>> Conjugate(Diagonal(np.array([1.0 + 2.0j]))).todense().tolist()
     [[(1-2j)]]
     """
@@ -283,6 +206,7 @@ class Sum(LinearOperator):
     Raises:
         BadInput: the shapes differ.
 
+    >>> from morula.linalg import Identity
     >>> (Sum(Identity(1), Identity(1)) @ np.ones(1)).tolist()
     [2.0]
     """
@@ -316,6 +240,7 @@ class Product(LinearOperator):
     Raises:
         BadInput: ``left`` does not have as many columns as ``right`` has rows.
 
+    >>> from morula.linalg import Diagonal
     >>> (Product(Diagonal(np.array([2.0])), Diagonal(np.array([3.0]))) @ np.ones(1)).tolist()
     [6.0]
     """
@@ -350,6 +275,7 @@ class Scaled(LinearOperator):
         factor: a real or complex number.
         operator: of shape (m, n).
 
+    >>> from morula.linalg import Identity
     >>> (Scaled(3.0, Identity(1)) @ np.ones(1)).tolist()
     [3.0]
     """
@@ -372,32 +298,39 @@ class Scaled(LinearOperator):
         return Scaled(self.factor, self.operator.T)
 
 
+CONVERSIONS: list[tuple[Any, Callable[[Any], LinearOperator]]] = []
+"""Types that are accepted where an operator is expected, and the function that makes one of them."""
+
+
 def as_operator(A: Any, name: str = "A") -> LinearOperator:
-    """Return ``A`` if it is an operator, ``Dense(A)`` if it is a matrix.
+    """Return ``A`` if it is an operator, else the operator of the matrix ``A``.
 
     Args:
-        A: linear operator, or array or list of shape (m, n).
+        A: linear operator; array or list of shape (m, n); sparse array or matrix of ``scipy.sparse``; SciPy's
+            ``LinearOperator``.
         name: what error messages call it.
 
     Returns:
         A ``LinearOperator`` of shape (m, n).
 
     Raises:
-        BadInput: ``A`` is neither.
+        BadInput: ``A`` is none of these.
 
-    >>> as_operator([[1.0, 2.0]])
-    <Dense 1 x 2 float64>
+    >>> from scipy.sparse import csr_array
+    >>> as_operator([[1.0, 2.0]]), as_operator(csr_array([[1.0, 2.0]]))
+    (<Dense 1 x 2 float64>, <Sparse 1 x 2 float64>)
     """
     if isinstance(A, LinearOperator):
         return A
-    if isinstance(A, (np.ndarray, list)) and np.ndim(A) == 2:
-        return Dense(np.asarray(A))
+    for kinds, make in CONVERSIONS:
+        if isinstance(A, kinds) and np.ndim(A) == 2:
+            return make(A)
     what = f"an array of shape {np.shape(A)}" if isinstance(A, np.ndarray) else f"a {type(A).__name__}"
     remedy = "; wrap a function as FunctionOperator(function, (m, n))" if callable(A) else ""
     raise BadInput(f"{name} is {what}, expected a linear operator or a matrix (m, n){remedy}")
 
 
-def _inexact(array: Any) -> Any:
+def inexact(array: Any) -> Any:
     """Return ``array`` with integers and bools converted to float64, since integers have no derivative."""
     if isinstance(array, np.ndarray) and array.dtype.kind in "fc":
         return array

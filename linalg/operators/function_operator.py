@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core import BadInput, pullback
-from .operators import LinearOperator
+from ...core import BadInput, pullback
+from .linear_operator import LinearOperator
 
 
 class FunctionOperator(LinearOperator):

@@ -1,0 +1,117 @@
+"""Dense and diagonal matrices, and the identity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core import BadInput
+from .linear_operator import CONVERSIONS, LinearOperator, inexact
+
+
+class Dense(LinearOperator):
+    """The operator of a given matrix.
+
+    Args:
+        matrix: array of shape (m, n); integers are converted to float64.
+
+    Raises:
+        BadInput: ``matrix`` does not have two axes.
+
+    >>> (Dense(np.array([[1.0, 2.0], [3.0, 4.0]])).T @ np.array([1.0, 1.0])).tolist()
+    [4.0, 6.0]
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        if np.ndim(matrix) != 2:
+            raise BadInput(f"Dense(matrix): the array has shape {np.shape(matrix)}, expected two axes (m, n)")
+        self.matrix = inexact(matrix)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.matrix.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.matrix.dtype
+
+    def matvec(self, x: Any) -> Any:
+        return self.matrix @ x
+
+    def matmat(self, x: Any) -> Any:
+        return self.matrix @ x
+
+    def transpose(self) -> LinearOperator:
+        return Dense(self.matrix.T)
+
+    def todense(self) -> Any:
+        return self.matrix
+
+
+class Diagonal(LinearOperator):
+    """A diagonal matrix: multiplies a vector entry by entry.
+
+    Args:
+        diagonal: array of shape (n,); integers are converted to float64.
+
+    Raises:
+        BadInput: ``diagonal`` does not have one axis.
+
+    >>> (Diagonal(np.array([2.0, 3.0])) @ np.array([1.0, 1.0])).tolist()
+    [2.0, 3.0]
+    """
+
+    def __init__(self, diagonal: Any) -> None:
+        if np.ndim(diagonal) != 1:
+            raise BadInput(f"Diagonal(diagonal): the array has shape {np.shape(diagonal)}, expected one axis (n,)")
+        self.diagonal = inexact(diagonal)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (self.diagonal.shape[0], self.diagonal.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.diagonal.dtype
+
+    def matvec(self, x: Any) -> Any:
+        return self.diagonal * x
+
+    def matmat(self, x: Any) -> Any:
+        return self.diagonal[:, None] * x
+
+    def transpose(self) -> LinearOperator:
+        return self
+
+
+class Identity(LinearOperator):
+    """The identity.
+
+    Args:
+        size: the length n of the vectors.
+        dtype: the dtype of the entries.
+
+    >>> Identity(2).todense().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    def __init__(self, size: int, dtype: Any = np.float64) -> None:
+        self._size, self._dtype = size, np.dtype(dtype)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (self._size, self._size)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    def matvec(self, x: Any) -> Any:
+        return x
+
+    def transpose(self) -> LinearOperator:
+        return self
+
+
+CONVERSIONS.append(((np.ndarray, list), Dense))

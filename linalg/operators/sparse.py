@@ -1,0 +1,109 @@
+"""Sparse matrices whose stored entries are differentiable; the pattern is constant.
+
+The products are those of SciPy's compiled kernels, whose derivatives and compiled forms ``core/rules`` defines. So a
+sparse operator costs in eager code what ``scipy.sparse`` costs, and runs in compiled code as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import _sparsetools, bsr_array, csr_array, sparray, spmatrix
+
+from ...core import BadInput, constant
+from .linear_operator import CONVERSIONS, LinearOperator, inexact
+
+
+class Sparse(LinearOperator):
+    """A sparse matrix in compressed rows (CSR) or columns (CSC).
+
+    Gradients reach ``data`` only, and have its length: entries outside of the pattern are constant zeros.
+
+    Args:
+        data: the stored entries (nnz,); integers are converted to float64.
+        indices: the column of each entry (row, for compressed columns), (nnz,).
+        indptr: where each row (column) begins in ``data``, (m + 1,) or (n + 1,).
+        shape: (m, n).
+        by_columns: whether columns are compressed.
+
+    Raises:
+        BadInput: the length of ``indptr`` does not fit the shape, or ``indices`` and ``data`` differ in length.
+
+    >>> A = Sparse(np.array([2.0, 3.0]), np.array([1, 0]), np.array([0, 1, 2]), (2, 2))
+    >>> A.todense().tolist(), A.T.todense().tolist()
+    ([[0.0, 2.0], [3.0, 0.0]], [[0.0, 3.0], [2.0, 0.0]])
+    """
+
+    def __init__(self, data: Any, indices: Any, indptr: Any, shape: tuple[int, int], by_columns: bool = False) -> None:
+        compressed = shape[1] if by_columns else shape[0]
+        if np.shape(indptr) != (compressed + 1,):
+            raise BadInput(f"Sparse: indptr has shape {np.shape(indptr)}, expected ({compressed + 1},) for {shape}")
+        if np.ndim(data) != 1 or np.shape(indices) != np.shape(data):
+            raise BadInput(
+                f"Sparse: data and indices have shapes {np.shape(data)} and {np.shape(indices)}, expected one (nnz,)"
+            )
+        self.data = inexact(data)
+        self.indices, self.indptr = indices, indptr
+        self._shape = (shape[0], shape[1])
+        self.by_columns = by_columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.data.dtype
+
+    def matvec(self, x: Any) -> Any:
+        y = np.zeros(self._shape[0], np.result_type(self.data, x))
+        kernel = _sparsetools.csc_matvec if self.by_columns else _sparsetools.csr_matvec
+        data, x = self.data.astype(y.dtype, copy=False), x.astype(y.dtype, copy=False)
+        kernel(*self._shape, self.indptr, self.indices, data, x, y)
+        return y
+
+    def matmat(self, x: Any) -> Any:
+        count = x.shape[1]
+        y = np.zeros(self._shape[0] * count, np.result_type(self.data, x))
+        kernel = _sparsetools.csc_matvecs if self.by_columns else _sparsetools.csr_matvecs
+        data, flat = self.data.astype(y.dtype, copy=False), np.ravel(x).astype(y.dtype, copy=False)
+        kernel(*self._shape, count, self.indptr, self.indices, data, flat, y)
+        return np.reshape(y, (self._shape[0], count))
+
+    def transpose(self) -> LinearOperator:
+        return Sparse(self.data, self.indices, self.indptr, (self._shape[1], self._shape[0]), not self.by_columns)
+
+    def adjoint(self) -> LinearOperator:
+        data = np.conj(self.data) if self.dtype.kind == "c" else self.data
+        return Sparse(data, self.indices, self.indptr, (self._shape[1], self._shape[0]), not self.by_columns)
+
+    def tocsr(self) -> Any:
+        """Return the matrix as a ``csr_array`` of SciPy.
+
+        >>> Sparse(np.array([2.0]), np.array([0]), np.array([0, 1]), (1, 1)).tocsr().toarray().tolist()
+        [[2.0]]
+        """
+        by_rows = csr_array(
+            (self.data, self.indices, self.indptr), shape=self._shape[::-1] if self.by_columns else self._shape
+        )
+        return by_rows.T.tocsr() if self.by_columns else by_rows
+
+
+def sparse(matrix: Any) -> Sparse:
+    """Return the operator of a matrix of ``scipy.sparse``."""
+    if matrix.format == "bsr":
+        places = _places(matrix)
+        return Sparse(np.ravel(matrix.data)[places.data], places.indices, places.indptr, matrix.shape)
+    compressed = matrix if matrix.format in ("csr", "csc") else matrix.tocsr()
+    return Sparse(compressed.data, compressed.indices, compressed.indptr, matrix.shape, compressed.format == "csc")
+
+
+@constant
+def _places(matrix: Any) -> Any:
+    """Return a CSR matrix whose entries are the places of the block matrix's entries in its data."""
+    numbers = np.reshape(np.arange(matrix.data.size), matrix.data.shape)
+    return bsr_array((numbers, matrix.indices, matrix.indptr), shape=matrix.shape).tocsr()
+
+
+CONVERSIONS.append(((sparray, spmatrix), sparse))
