@@ -84,7 +84,7 @@ def in_jax(kind: str) -> Callable[..., Any]:
 CASES = {
     **{f"{path}, {kind}": (path, kind) for path in ("native", "xla", "eager") for kind in ("plain", "chunks")},
     **{f"{path}, {room}": (path, room) for path in ("native", "xla", "eager") for room in ("100MB", "40MB", "15MB")},
-    **{f"{path}, sqrt": (path, "sqrt") for path in ("native", "xla", "eager")},
+    **{f"{path}, {name}": (path, name) for name in ("sqrt", "offload") for path in ("native", "xla", "eager")},
     "JAX, scan": ("jax", "scan"),
     "JAX, checkpointed chunks": ("jax", "chunks"),
 }
@@ -99,7 +99,7 @@ def gradient_of(path: str, kind: str, steps: int) -> Callable[..., Any]:
             return wave(c, u, steps)
         if kind == "chunks":
             return wave_in_chunks(c, u, steps)
-        return mo.checkpoint(wave, c, u, steps, **({"policy": kind} if kind == "sqrt" else {"memory": kind}))
+        return mo.checkpoint(wave, c, u, steps, **({"memory": kind} if kind[0].isdigit() else {"policy": kind}))
 
     return mo.grad(f) if path == "eager" else mo.jit(mo.grad(f), target=path)
 

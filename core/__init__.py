@@ -105,7 +105,7 @@ from .eager.recorded.invertible import invertible
 from .errors import BadInput, MorulaError, NoDerivative, NonFinite
 from .forward import jvp, linearize
 from .implicit import constant, implicit
-from .ir.memory_policies import online, revolve
+from .ir.memory_policies import offload, online, revolve
 from .jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
 from .jacobians.series import derivatives, taylor
 from .jacobians.wirtinger import wirtinger
@@ -156,6 +156,7 @@ __all__ = [
     "linearize",
     "lowering",
     "nestlevel",
+    "offload",
     "online",
     "pmax",
     "pmean",

@@ -37,6 +37,7 @@ from ..specialise.traced import NeedsConcrete
 from ..specialise.warned import Warned
 from ..values.layout import layout_of, names_of_arguments, objects_of, scan
 from ..values.memory import overlaps_itself
+from ..values.spilled import Offloaded
 from ..values.strong_zero import is_nan
 from . import custom_tangents, targets, transformed_calls  # noqa: F401  what they do on traced values
 from .forms import Forms
@@ -191,12 +192,13 @@ def calls_python(block: Block) -> bool:
 
 
 def has_effects(block: Block) -> bool:
-    """Return whether a program calls Python other than to warn or to read a clock: a second run would do so again."""
+    """Return whether a program calls Python other than to warn, read a clock or hold states: a second run would do so again."""
 
     def is_effect(function: Any) -> bool:
         if isinstance(function, Driver):  # of a solver in C, which runs a typed function
             return has_effects(function.function.block)
-        return not isinstance(function, (Warned, Clock))
+        held_by = getattr(function, "__self__", None)
+        return not isinstance(function, (Warned, Clock)) and not isinstance(held_by, Offloaded)
 
     return any(
         op.callee is debug_print or op.callee is callback and is_effect(op.named["function"].constant)

@@ -11,6 +11,7 @@ which others are recomputed by a binomial schedule (``schedules``).
     online(s)    at most s snapshots of a loop whose number of iterations is not known before it has run: at equal
                  distances, of which every second is dropped when s are taken (Heuveline and Walther, "Online
                  checkpointing for parallel adjoint computation in PDEs", Euro-Par 2006)
+    offload      a snapshot of every segment, in a file; segments of what fits into ``OFFLOADED_SEGMENT`` bytes
     inverse      nothing is stored: the state before an iteration is computed from the state after it (``invertible``)
     memory       snapshots and segments for which the fewest iterations are recomputed within a number of bytes
 """
@@ -18,6 +19,7 @@ which others are recomputed by a binomial schedule (``schedules``).
 from __future__ import annotations
 
 import math
+import os
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,9 +27,11 @@ from typing import Any
 from ..errors import BadInput
 from .schedules import advances
 
-NAMES = ("store", "recompute", "sqrt", "online", "inverse")
+NAMES = ("store", "recompute", "sqrt", "online", "offload", "inverse")
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
+MOST_ITERATIONS = 2**62
+"""More iterations than any loop has."""
 UNKNOWN = 256
 """The snapshots for a loop whose number of iterations is unknown, unless they would take more than ``MOST_BYTES``."""
 MOST_BYTES = 2**28
@@ -35,6 +39,8 @@ FEW = 8
 SEGMENT = 128
 """The iterations of a segment of such a loop, unless their states take more than ``SEGMENT_BYTES``."""
 SEGMENT_BYTES = 2**20
+OFFLOADED_SEGMENT = 2**23
+"""The bytes that the adjoint of a segment may take where snapshots are held in a file."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class Plan:
 
     snapshots: int
     segment: int
+    is_offloaded: bool = False  # whether snapshots are held in a file
 
     def extra(self, length: int) -> float:
         """The number of iterations run beyond those of the forward sweep, in units of the loop's length."""
@@ -66,6 +73,7 @@ class Policy:
     name: str = ""
     snapshots: int | None = None
     memory: float | None = None
+    directory: str | None = None  # that of the files, if the states are offloaded
     notes: dict[int, Note] = field(default_factory=dict)  # by line of a loop: what was chosen for it
 
     def __repr__(self) -> str:
@@ -75,6 +83,10 @@ class Policy:
     @property
     def is_stored(self) -> bool:
         return self.name == "store"
+
+    @property
+    def is_offloaded(self) -> bool:
+        return self.name == "offload"
 
     @property
     def is_inverse(self) -> bool:
@@ -87,7 +99,7 @@ class Policy:
 
     def renewed(self) -> Policy:
         """The same policy for another call."""
-        return Policy(self.name, self.snapshots, self.memory)
+        return Policy(self.name, self.snapshots, self.memory, self.directory)
 
 
 def policy_of(policy: Any, memory: Any) -> Policy:
@@ -109,7 +121,7 @@ def policy_of(policy: Any, memory: Any) -> Policy:
     hint = " (morula.revolve(n) needs the number of snapshots)" if policy == "revolve" else ""
     raise BadInput(
         f"checkpoint: there is no policy {policy!r}{hint}; use one of {', '.join(map(repr, NAMES))}, morula.revolve(snapshots), "
-        "morula.online(snapshots), or memory='200MB'"
+        "morula.online(snapshots), morula.offload(directory), or memory='200MB'"
     )
 
 
@@ -171,6 +183,34 @@ def online(snapshots: int) -> Policy:
     return _of_snapshots("online", snapshots, 2)
 
 
+def offload(directory: Any = None) -> Policy:
+    """Return the policy that holds the states of loops in temporary files, which are mapped into memory.
+
+    The memory for the backward sweep does not grow with the number of iterations, and each iteration is run once more. A
+    program on an accelerator sends the states to the host. The files have no name, and vanish with the states.
+
+    Args:
+        directory: where to put the files, a path; by default that of Python's ``tempfile``.
+
+    Returns:
+        A policy for ``checkpoint``; the text ``"offload"`` stands for ``offload()``.
+
+    Raises:
+        BadInput: ``directory`` is not a directory.
+
+    >>> from morula.core import checkpoint, grad
+    >>> def decay(x):
+    ...     for _ in range(100):
+    ...         x = x - 0.01 * x * x
+    ...     return x
+    >>> round(grad(lambda x: checkpoint(decay, x, policy=offload()))(1.0), 4)
+    0.2466
+    """
+    if directory is not None and not (isinstance(directory, (str, os.PathLike)) and os.path.isdir(directory)):
+        raise BadInput(f"offload: {directory!r} is not a directory; pass the path of one that exists, or nothing")
+    return Policy("offload", directory=None if directory is None else os.fspath(directory))
+
+
 def _of_snapshots(name: str, snapshots: Any, least: int) -> Policy:
     if isinstance(snapshots, bool) or not isinstance(snapshots, int) or snapshots < least:
         raise BadInput(f"{name}: the number of snapshots must be an int of at least {least}, not {snapshots!r}")
@@ -220,7 +260,8 @@ class Costs:
     def peak(self, plan: Plan | None) -> float:
         if plan is None:
             return self.rest + (self.length or 1) * self.residuals
-        return self.rest + (plan.snapshots + 2) * self.state + plan.segment * self.residuals
+        snapshots = 0 if plan.is_offloaded else plan.snapshots
+        return self.rest + (snapshots + 2) * self.state + plan.segment * self.residuals
 
     def note(self, policy: Policy, line: int, plan: Plan | None) -> None:
         """Note for ``explain`` what was chosen for the loop at a line."""
@@ -231,7 +272,8 @@ class Costs:
         else:
             extra = "" if self.length is None else f", {plan.extra(self.length):.2f} extra forward passes"
             segments = f"segments of {plan.segment} iteration{'s' if plan.segment > 1 else ''}"
-            how = f"{plan.snapshots} snapshots of {text_of_bytes(self.state)}, {segments}{extra}"
+            number, place = ("", " in a file") if plan.is_offloaded else (f"{plan.snapshots} ", "")
+            how = f"{number}snapshots of {text_of_bytes(self.state)}{place}, {segments}{extra}"
         text = f"the loop at line {line} ({name}): {how}, about {text_of_bytes(peak)} at the peak"
         policy.notes[line] = Note(peak, text)
 
@@ -248,6 +290,10 @@ def planned(policy: Policy, costs: Costs, loops: int = 1, is_single: bool = Fals
     if policy.memory is not None:
         return _within(policy.memory, costs, loops, is_single)
     longest = math.inf if length is None else max(1, length)
+    if policy.is_offloaded:
+        fitting = OFFLOADED_SEGMENT / max(1.0, costs.residuals)
+        segment = 1 if is_single else int(max(1, min(longest, SEGMENT, fitting)))
+        return Plan(-(-int(min(longest, MOST_ITERATIONS)) // segment), segment, True)
     if policy.snapshots is not None:
         return Plan(int(min(policy.snapshots, longest)), 1)
     if policy.name == "recompute" and length is not None:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from .core.errors import BadInput, MorulaError, NoDerivative, NonFinite
     from .core.forward import jvp, linearize
     from .core.implicit import constant, implicit
-    from .core.ir.memory_policies import online, revolve
+    from .core.ir.memory_policies import offload, online, revolve
     from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
     from .core.jacobians.series import derivatives, taylor
     from .core.jacobians.wirtinger import wirtinger
@@ -98,6 +98,7 @@ __all__ = [
     "ml",
     "nestlevel",
     "ode",
+    "offload",
     "online",
     "optim",
     "physics",

@@ -23,9 +23,11 @@ from ...ir.schedules import split
 from ...rules.registry import CALLERS
 from ...source.definitions import NoSource, describe
 from ...source.loop_bodies import WithLoops, with_loops
+from ...values.spilled import Spill
 from .access import getitem, iterate
 from .call import call
 from .invertible import Inversion
+from .offloaded import offload
 from .repeated import Legs, Repeat, is_leg, join, may_merge, merged
 from .tape import Tape
 
@@ -61,8 +63,11 @@ class _PolicyRun:
             return loop.plain(tape, state)
         if self.policy.is_inverse:
             return Inversion(loop).run(tape, loop.numbers(), state)
+        if self.policy.is_offloaded:
+            loop.spill, loop.first = Spill(self.policy.directory), first
+            return loop.whole(tape, state)
         state = loop.whole(tape, state)
-        join(tape, first)
+        join(tape, first, state)
         return state
 
 
@@ -73,6 +78,8 @@ class _Loop:
     """A loop whose body is a function of an item, the state and the other variables that it reads."""
 
     plan: Plan
+    spill: Spill | None = None  # where states are held, if not in memory
+    first: int  # the place of the first leg's record
 
     def __init__(self, body: Any, source: Any, read: tuple[Any, ...], policy: Policy) -> None:
         self.body, self.source, self.read, self.policy = body, source, read, policy
@@ -139,7 +146,7 @@ class _Loop:
     def leg(self, tape: Tape, start: int, stop: int, snapshots: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run iterations of which only the state before them is kept."""
         while start < stop:
-            repeat = Repeat(tape, Legs(self, start, stop, snapshots), state, {}, self.roots)
+            repeat = self.repeat(tape, start, stop, snapshots, state)
             is_over = False
             while not is_over:
                 first, before = len(tape.records), state
@@ -151,8 +158,21 @@ class _Loop:
                 del before
                 is_over = repeat.must_end(state) or start == stop
             else:
-                repeat.end(start, state)
+                self.end(tape, repeat, start, state)
         return state
+
+    def repeat(self, tape: Tape, start: int, stop: int, snapshots: int, state: tuple[Any, ...]) -> Repeat:
+        """Begin a leg."""
+        repeat = Repeat(tape, Legs(self, start, stop, snapshots), state, {}, self.roots)
+        repeat.spill = self.spill
+        return repeat
+
+    def end(self, tape: Tape, repeat: Repeat, stop: int, state: tuple[Any, ...]) -> None:
+        """End a leg before iteration ``stop``, after which nothing else refers to the state before it."""
+        repeat.end(stop, state)
+        if self.spill is not None:
+            repeat.args = ()
+            offload(tape, self.first, state, self.spill)
 
 
 class _For(_Loop):
@@ -161,9 +181,9 @@ class _For(_Loop):
             return self.plain(tape, state)
         items = self.source
         start, residuals = 0, 0.0
-        if self.policy.memory is not None and len(items):
+        if (self.policy.memory is not None or self.policy.is_offloaded) and len(items):
             self.plan = Plan(1, 1)
-            first = Repeat(tape, Legs(self, 0, 1, 1), state, {}, self.roots)
+            first = self.repeat(tape, 0, 1, 1, state)
             state = first.step(partial(self.step, tape, 0, state))
             if first.is_possible:
                 first.must_end(state)
@@ -214,7 +234,7 @@ class _While(_Loop):
         base, at, goes_on = len(tape.records), 0, True
         while goes_on:
             legs = tape.records[base:]
-            if len(legs) == most and may_merge(legs):
+            if len(legs) == most and may_merge(legs, state):
                 tape.records[base:] = map(merged, legs[::2], legs[1::2])
                 distance *= 2
             at, state, goes_on = self.next_leg(tape, at, at + distance, state)
@@ -225,7 +245,7 @@ class _While(_Loop):
 
     def next_leg(self, tape: Tape, start: int, stop: int, state: tuple[Any, ...]) -> tuple[int, tuple[Any, ...], bool]:
         """Run a leg; return the iterations so far, the state, and whether the loop goes on."""
-        repeat = Repeat(tape, Legs(self, start, stop, 1), state, {}, self.roots)
+        repeat = self.repeat(tape, start, stop, 1, state)
         at, is_over = start, False
         while not is_over:
             first, before = len(tape.records), state
@@ -236,7 +256,7 @@ class _While(_Loop):
             at, state = at + 1, after
             del before, after
             is_over = repeat.must_end(state) or at == stop
-        repeat.end(at, state)
+        self.end(tape, repeat, at, state)
         return at, state, True
 
     def attempt(self, tape: Tape, k: int, state: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:

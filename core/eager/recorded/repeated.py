@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,10 @@ from ...exclusion import undo
 from ...rules.registry import CALLERS
 from ...source.definitions import describe
 from ...values.memory import identity, owner
+from ...values.numbers import NUMBER_TYPES
+from ...values.spilled import Spill, Spilled
 from .call import call
+from .offloaded import give_back, loaded
 from .outliving import ALONE, escapes, is_shared, values_in
 from .pullback import seed
 from .restored import State
@@ -51,6 +55,7 @@ class Repeat:
         self.tape, self.f, self.args, self.kwargs = tape, f, args, kwargs
         self.state = State(f, args, kwargs, *roots)
         self.contents: Contents = []
+        self.spill: Spill | None = None  # where the contents are held, if not in memory
         self.bytes = 0.0  # what the records of the last step held
         self.is_possible = self.state.is_whole
 
@@ -70,7 +75,8 @@ class Repeat:
             return y
         new = [a for a in overwritten if not any(a is b for b, _ in self.contents)]
         if new:
-            self.contents += zip(new, _before(made, new))
+            before_them = _before(made, new)
+            self.contents += zip(new, before_them if self.spill is None else map(self.spill.copy, before_them))
         self.bytes = _bytes_held(made, self.state.outside)
         del tape.records[first:]
         tape.written = written | {id(a) for a in overwritten}
@@ -132,9 +138,25 @@ def is_leg(record: Record) -> bool:
     return record[0] is _run_again and type(record[2]) is Legs
 
 
-def may_merge(legs: list[Record]) -> bool:
-    """Whether records are legs of which the states between them stand nowhere else."""
-    return all(map(is_leg, legs)) and not any(leg[2].is_shared for leg in legs[:-1])
+def may_merge(legs: list[Record], state: tuple[Any, ...]) -> bool:
+    """Whether records are legs of which the states between them stand nowhere else; ``state`` is that after them.
+
+    A later leg may have put a state elsewhere, as into a list, so the references to each are counted.
+    """
+    if not all(map(is_leg, legs)) or any(leg[2].is_shared for leg in legs[:-1]):
+        return False
+    held = {id(t): t for leg in legs for t in (leg[1], leg[3], leg[5].values)}
+    held[id(state)] = state
+    counts = Counter(id(x) for values in held.values() for x in values)
+    counts.update(id(a) for leg in legs for a, _ in leg[6])
+    outside, final = legs[0][5].outside, {id(x) for x in state}
+    for leg in legs[:-1]:
+        for x in leg[1]:
+            if (type(x) in NUMBER_TYPES or isinstance(x, np.ndarray)) and identity(x) not in outside:
+                views = sum(y.base is x for y in leg[1] if isinstance(y, np.ndarray))
+                if id(x) not in final and sys.getrefcount(x) > ALONE + counts[id(x)] + views:
+                    return False
+    return True
 
 
 def merged(first: Record, second: Record) -> Record:
@@ -145,10 +167,10 @@ def merged(first: Record, second: Record) -> Record:
     return _run_again, second[1], legs, first[3], first[4], state, contents
 
 
-def join(tape: Tape, first: int) -> None:
+def join(tape: Tape, first: int, state: tuple[Any, ...]) -> None:
     """Make the legs at the end of a tape one record, which a sweep takes apart: it drops each leg when it has been reversed."""
     legs = tape.records[first:]
-    if legs and may_merge(legs):
+    if legs and may_merge(legs, state):
         whole = functools.reduce(merged, legs)
         whole[2].snapshots = legs[0][2].snapshots
         if len(legs) > 1:
@@ -189,6 +211,8 @@ def _run_again(table: Cotangents, record: Record) -> None:
     if dy is not None or any(table.reached(a) for a, _ in contents):
         again = Tape(table.parent)
         again.integers = None if table.tape is None else table.tape.integers
+        args, pairs = loaded(args)
+        known = state.outside.union(id(x) for _, x in pairs.values()) if pairs else state.outside
         if type(f) is Legs and f.prepared is not None:
             again.records, f.prepared = f.prepared, None
             seed(table, y, dy)
@@ -198,7 +222,8 @@ def _run_again(table: Cotangents, record: Record) -> None:
             with state.restored():
                 _make_again(again, table, y, dy, f, args, kwargs, contents)
                 y = dy = None
-                sweep_and_drop(again, table, state.outside)
+                sweep_and_drop(again, table, known)
+        give_back(table, pairs)
     y = None
     _release(table, shown)
     later = set()  # arrays of which what a later stretch left will be written back
@@ -311,6 +336,8 @@ def _same(x: Any, y: Any) -> bool:
     """Whether two runs gave the same numbers; NaNs count as equal."""
     if x is y:
         return True
+    if type(y) is Spilled:
+        return y.equals(x)
     if isinstance(x, (tuple, list)):
         return isinstance(y, (tuple, list)) and len(x) == len(y) and all(map(_same, x, y))
     if isinstance(x, (str, bytes, type(None))):

@@ -18,6 +18,7 @@ from ...ir.dynamic import Operation, Value, callee_name
 from ...rules import find_rule
 from ...rules.connected import connected
 from ...rules.table import Rule
+from ...values.spilled import Offloaded
 from .cotangents import Cotangents
 from .formulas import is_formula, write
 
@@ -38,11 +39,23 @@ def adjoint(builder: Builder, op: Operation, cotangents: Cotangents, dys: Sequen
 def rule_of(op: Operation, transform: str) -> Rule:
     """Return the rule of a call; if it has none, advise to call ``mo.<transform>`` outside of the compiled function."""
     rule = find_rule(op.callee)
+    if is_offloading(op):
+        place = f" (line {op.line})" if op.line else ""
+        raise NoDerivative(
+            f"checkpoint with the policy offload has one derivative only in a compiled program{place}; choose another policy for "
+            "the derivative of a derivative"
+        )
     if rule is None or rule.is_zero:
         raise NoDerivative(
             f"{name_of(op)} has no derivative that compiles (line {op.line}); call mo.{transform} outside of mo.jit"
         )
     return rule
+
+
+def is_offloading(op: Operation) -> bool:
+    """Whether an operation moves the states of a loop to a file or back."""
+    function = op.named["function"].constant if op.callee is typed.callback else None
+    return isinstance(getattr(function, "__self__", None), Offloaded)
 
 
 def name_of(op: Operation) -> str:

@@ -13,26 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Operation, Value, walk
-from ...ir.memory_policies import Plan, Policy
+from ...ir.memory_policies import MOST_ITERATIONS, Plan, Policy
 from ...ir.schedules import split
-from ...ir.typed import INT64, STACK, callback
+from ...ir.typed import FLOAT64, INT64, STACK, callback
 from ...rules.connected import connected
+from ...values.spilled import Offloaded
 from ..inline import free_values, inline
-from .cotangents import Cotangents, as_type
+from .cotangents import Cotangents, as_type, strong
 from .segments import Loop, iterations_of
 
 if TYPE_CHECKING:
     from .sweep import Sweep
-
-
-LONGEST = 2**62
-"""More iterations than any loop has."""
 
 
 def applies(op: Operation) -> bool:
@@ -51,11 +48,12 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents, p
     plan = loop.planned(policy)
     if plan is None:
         return False
-    _Backward(loop, plan, _Forward(loop, block, plan).write()).write(cotangents)
+    states = Offloaded(policy.directory) if plan.is_offloaded else None
+    _Backward(loop, plan, _Forward(loop, block, plan, states).write(), states).write(cotangents)
     return True
 
 
-class _Schedule:
+class _InMemory:
     """The places for snapshots while a sweep is written, and the lengths of the legs between them.
 
     What is carried is: the number of snapshots, the iterations at which they were taken, and the states themselves.
@@ -77,6 +75,10 @@ class _Schedule:
         rooms = [b.setitem(x, [number], b.cast(v, v.type.dtype), _row(v)) for x, v in zip(rooms, state)]
         return [b.ufunc(np.add, number, self.one), b.setitem(places, [number], at, ("i",)), *rooms]
 
+    def first(self, kept: Sequence[Value], segment: Value) -> tuple[list[Value], list[Value]]:
+        """What is still held when a segment is reversed, and the state before it, where that of each segment is held."""
+        return [], self.state(kept[2:], segment)
+
     def last(self, kept: Sequence[Value]) -> tuple[Value, Value, list[Value]]:
         """The number of the last snapshot, its iteration, and its state."""
         b = self.b
@@ -97,6 +99,35 @@ class _Schedule:
         return b.ufunc(np.multiply, b.cast(connected.trace_into(b, split, given, {}), np.int64), self.length)
 
 
+class _InFiles:
+    """The states of all segments, in a file. What is carried is the number of the last one, which leads to those before.
+
+    A state that has been read is dropped, so that a backward sweep runs once. The numbers are floats, so that a second
+    derivative sees that they stand for values that depend on its variables, and is refused.
+    """
+
+    def __init__(self, loop: Loop, plan: Plan, b: Builder, states: Offloaded) -> None:
+        self.loop, self.b, self.states = loop, b, states
+        self.zero, self.one, self.length = (b.constant(n, np.int64) for n in (0, 1, plan.segment))
+
+    def empty(self) -> list[Value]:
+        return [self.b.constant(-1.0, np.float64)]
+
+    def held(self, kept: Sequence[Value], at: Value, state: Sequence[Value]) -> list[Value]:
+        return self.b.call(callback, [*kept, *state], [FLOAT64], function=self.states.put)
+
+    def first(self, kept: Sequence[Value], segment: Value) -> tuple[list[Value], list[Value]]:
+        if not kept:
+            return [], []
+        b, types = self.b, [strong(t) for t in self.loop.types]
+        before, *state = b.call(callback, list(kept), [FLOAT64, *types], function=self.states.take)
+        return [before], [as_type(b, v, t) for v, t in zip(state, self.loop.types)]
+
+
+def _schedule(loop: Loop, plan: Plan, b: Builder, states: Offloaded | None) -> Any:
+    return _InMemory(loop, plan, b) if states is None else _InFiles(loop, plan, b, states)
+
+
 @dataclass
 class _Held:
     """What the forward sweep leaves: the number of iterations, and the snapshots (``kept``).
@@ -112,15 +143,17 @@ class _Held:
 class _Forward:
     """Makes the loop of the forward sweep hold states."""
 
-    def __init__(self, loop: Loop, block: Block, plan: Plan) -> None:
+    def __init__(self, loop: Loop, block: Block, plan: Plan, states: Offloaded | None) -> None:
         self.loop, self.block, self.plan = loop, block, plan
         self.sweep, self.op = loop.sweep, loop.op
         self.b = self.sweep.forward
-        self.schedule = _Schedule(loop, plan, self.b)
+        self.schedule = _schedule(loop, plan, self.b, states)
 
     def write(self) -> _Held:
         length = self.op.iterations
-        is_whole = length is not None and -(-length // self.plan.segment) <= self.plan.snapshots
+        is_whole = (
+            self.plan.is_offloaded or length is not None and -(-length // self.plan.segment) <= self.plan.snapshots
+        )
         if self.loop.bounds:
             if not self.loop.types:
                 return _Held(iterations_of(self.sweep.builder, *self.loop.bounds), [], True)
@@ -160,28 +193,19 @@ class _Forward:
         """Count the iterations of a ``while``, and hold states at equal distances."""
         b, schedule = self.b, self.schedule
         most = self.plan.snapshots - self.plan.snapshots % 2  # an even number, of which half stays
+        thins = not self.plan.is_offloaded
         holds = Function("holds", self.op.blocks[0].parameters, Block([], *_parts(self.op.blocks[0])))
         before: list[Operation] = []
         with b.writing(before):
-            distance = schedule.length if most else b.constant(LONGEST, np.int64)
+            distance = schedule.length if most else b.constant(MOST_ITERATIONS, np.int64)
             extra = [schedule.zero, distance, *schedule.empty()]
         self.sweep.insert(self.block, self.op, before)
-        two, half, all_ = (b.constant(n, np.int64) for n in (2, most // 2, most))
 
         def test(state: list[Value], p: Value, kept: list[Value]) -> Value:
             return inline(b, holds, state)[0]
 
         def body(state: list[Value], p: Value, kept: list[Value]) -> list[Value]:
-            distance, number, *rows = kept
-            is_full = b.ufunc(np.equal, number, all_) if most else b.constant(False, bool)
-
-            def thinned(i: Value, *rows: Value) -> list[Value]:
-                twice = b.ufunc(np.multiply, i, two)
-                return [b.setitem(x, [i], b.getitem(x, [twice], _row_of(x), []), _row_of(x)) for x in rows]
-
-            rows = b.range_(schedule.zero, b.where(is_full, half, schedule.zero), schedule.one, thinned, rows)
-            distance = b.where(is_full, b.ufunc(np.add, distance, distance), distance)
-            kept = [b.where(is_full, half, number), *rows]
+            distance, *kept = self.thinned(kept, most) if thins else kept
             kept = schedule.held(kept, p, [state[i] for i in self.loop.states])
             stop = b.ufunc(np.add, p, distance)
             carried = [*state, p]
@@ -198,7 +222,22 @@ class _Forward:
             return [*found, distance, *kept]
 
         made = self.replaced(extra, test, body)
-        return _Held(made[0], made[2:], False)
+        return _Held(made[0], made[2:], self.plan.is_offloaded)
+
+    def thinned(self, kept: list[Value], most: int) -> list[Value]:
+        """Drop every second snapshot, and double the distance between them, if all places are taken."""
+        b, schedule = self.b, self.schedule
+        two, half, all_ = (b.constant(n, np.int64) for n in (2, most // 2, most))
+        distance, number, *rows = kept
+        is_full = b.ufunc(np.equal, number, all_) if most else b.constant(False, bool)
+
+        def moved(i: Value, *rows: Value) -> list[Value]:
+            twice = b.ufunc(np.multiply, i, two)
+            return [b.setitem(x, [i], b.getitem(x, [twice], _row_of(x), []), _row_of(x)) for x in rows]
+
+        rows = b.range_(schedule.zero, b.where(is_full, half, schedule.zero), schedule.one, moved, rows)
+        distance = b.where(is_full, b.ufunc(np.add, distance, distance), distance)
+        return [distance, b.where(is_full, half, number), *rows]
 
     def replaced(self, extra: list[Value], test: Callable[..., Value], body: Callable[..., list[Value]]) -> list[Value]:
         """Make the loop a ``while`` over legs that carries more variables, and return their results."""
@@ -219,10 +258,10 @@ class _Forward:
 class _Backward:
     """Writes the backward sweep over the segments."""
 
-    def __init__(self, loop: Loop, plan: Plan, held: _Held) -> None:
+    def __init__(self, loop: Loop, plan: Plan, held: _Held, states: Offloaded | None) -> None:
         self.loop, self.plan, self.held = loop, plan, held
         self.b = loop.sweep.builder
-        self.schedule = _Schedule(loop, plan, self.b)
+        self.schedule = _schedule(loop, plan, self.b, states)
 
     def write(self, cotangents: Cotangents) -> None:
         loop, b, schedule, held = self.loop, self.b, self.schedule, self.held
@@ -232,13 +271,13 @@ class _Backward:
         segments = b.ufunc(np.floor_divide, up, schedule.length)
         down = b.constant(-1, np.int64)
         first = b.ufunc(np.subtract, segments, schedule.one)
-        carried = [] if held.is_whole else held.kept
+        carried = held.kept if self.plan.is_offloaded or not held.is_whole else []
 
         def body(t: Value, *now: Value) -> list[Value]:
             kept, gs = list(now[: len(carried)]), list(now[len(carried) :])
             target = b.ufunc(np.multiply, t, schedule.length)
             if held.is_whole:
-                state = schedule.state(held.kept[2:], t)
+                kept, state = schedule.first(kept or held.kept, t)
             else:
                 kept = self.advanced(target, kept)
                 kept[0], _, state = schedule.last(kept)
