@@ -22,7 +22,7 @@ except ImportError:
 
 from ...errors import BadInput
 from ...recursion import in_thread
-from . import capsules
+from . import capsules, ufunc_loops
 
 llvm: Any = _binding
 
@@ -151,7 +151,8 @@ until the program is.
 
 
 class Loaded:
-    """Object code in memory, linked with ``symbols``: arrays, which are kept alive, and C functions of SciPy.
+    """Object code in memory, linked with ``symbols``: arrays, which are kept alive, C functions of SciPy, and
+    loops of NumPy's ufuncs.
 
     ``owned`` are the names of its variables that hold memory of the C library, which is freed with the program.
     """
@@ -186,7 +187,7 @@ free.argtypes = [ctypes.c_void_p]
 def _engine(code: bytes, symbols: Mapping[str, Any]) -> Any:
     _start()
     for name, found in symbols.items():
-        llvm.add_symbol(name, found.ctypes.data if isinstance(found, np.ndarray) else capsules.address(found))
+        llvm.add_symbol(name, _address(found))
     # An engine takes ownership of its target machine, so it cannot share the cached one.
     target = llvm.Target.from_default_triple()
     machine = target.create_target_machine(opt=3, reloc="pic", jit=True)
@@ -194,6 +195,12 @@ def _engine(code: bytes, symbols: Mapping[str, Any]) -> Any:
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine
+
+
+def _address(found: Any) -> int:
+    if isinstance(found, np.ndarray):
+        return found.ctypes.data
+    return ufunc_loops.address(found) if isinstance(found, ufunc_loops.Loop) else capsules.address(found)
 
 
 def c_callback(function: Any) -> Any:
