@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ...ir.dynamic import Operation
+from ...ir.dynamic import Operation, Value
 from ...ir.typed import ArrayType
 from .arrays import Memory
-from .elements import address, half, is_complex, literal, store
+from .elements import address, convert, half, is_complex, literal, store
 from .function import FunctionCode, emits
 from .library import library
 from .ufunc_loops import Loop, address as pointer, exists
@@ -39,7 +40,7 @@ def _along_one_axis(f: FunctionCode, op: Operation) -> None:
         return
     memory = f.values[result] = f.memory(result)
     _transform(
-        f, op.callee, loop, (f.in_memory(source), source.type), (memory, result.type), axis, constants.get("norm")
+        f, op.callee, loop, (_given(f, source, loop), source.type), (memory, result.type), axis, constants.get("norm")
     )
 
 
@@ -51,14 +52,13 @@ def _along_several_axes(f: FunctionCode, op: Operation) -> None:
     axes = constants.get("axes", default)
     axes = list(range(source.type.ndim) if axes is None else axes)
     one = _SEVERAL[op.callee]
-    loops = [_loop(one, source.type, result.type, axis, None) for axis in axes]
-    if None in loops or not axes or constants.get("s") is not None or constants.get("out") is not None:
+    loops: list[Any] = [_loop(one, source.type, result.type, axis, None) for axis in axes]
+    if not axes or None in loops or constants.get("s") is not None or constants.get("out") is not None:
         library(f, op)
         return
     memory = f.values[result] = f.memory(result)
-    given = f.in_memory(source)
+    given = _given(f, source, loops[-1])
     for axis, loop in zip(reversed(axes), reversed(loops)):  # as in NumPy, the last axis first
-        assert loop is not None
         _transform(f, one, loop, (given, source.type), (memory, result.type), axis, constants.get("norm"))
         given = memory
 
@@ -72,12 +72,27 @@ def _loop(transform: object, source: ArrayType, result: ArrayType, axis: int, n:
         return None
     to, spectrum = result.dtype, np.result_type(result.dtype, np.complex64)
     wanted = half(to) if transform is _REAL else spectrum
-    if source.dtype != wanted or to != (half(spectrum) if transform is _TO_REAL else spectrum):
+    if source.dtype not in (wanted, half(spectrum)) or to != (half(spectrum) if transform is _TO_REAL else spectrum):
         return None
     length = before if n is None else n
     names = {_FORWARD: "fft", _INVERSE: "ifft", _TO_REAL: "irfft", _REAL: f"rfft_n_{'odd' if length % 2 else 'even'}"}
     loop = Loop(_MODULE, names[transform], f"{wanted.char}{half(spectrum).char}->{to.char}")
     return loop if exists(loop) else None
+
+
+def _given(f: FunctionCode, source: Value, loop: Loop) -> Memory:
+    """Return the signals in memory, real numbers as complex ones where the loop takes these."""
+    wanted = np.dtype(loop.types[0])
+    if source.type.dtype == wanted:
+        return f.in_memory(source)
+    array = f.array(source)
+    made = Memory(f.code, f.temporary(ArrayType(wanted, source.type.shape)), wanted, array.lengths)
+
+    def one(at: list[str]) -> None:
+        made.store(f.code, at, convert(f.code, array.load(f.code, at), array.dtype, wanted))
+
+    f.code.nest(array.lengths, one)
+    return made
 
 
 def _transform(
@@ -92,7 +107,7 @@ def _transform(
     """Emit the transform of ``source`` along an axis to the memory of ``result``, which may be that of ``source``."""
     code, axis = f.code, axis % source[1].ndim
     (given, before), (made, after) = source, result
-    real = np.dtype(f"f{before.dtype.itemsize // (2 if is_complex(before.dtype) else 1)}")
+    real = half(made.dtype) if is_complex(made.dtype) else made.dtype
     lengths = int(before.shape[axis]), int(after.shape[axis])  # type: ignore[arg-type]
     signal = lengths[1]
     if transform is _REAL:
@@ -101,7 +116,7 @@ def _transform(
     store(code, factor, literal(_factor(transform, signal, norm, real), real), real)
     leading = given.lengths[:axis]
     following = code.product(given.lengths[axis + 1 :])
-    sizes = [before.dtype.itemsize, after.dtype.itemsize]
+    sizes = [given.dtype.itemsize, made.dtype.itemsize]
     whole = [code.multiply(following, str(n)) for n in lengths]
     if following == "1":  # one call for all signals, which follow each other
         outer, apart, steps, leading = code.product(leading), [str(n) for n in lengths], ["1", "1"], []
