@@ -2,11 +2,13 @@
 
 A ``LinearOperator`` has a shape, a dtype and a product with a vector; operators can be added, multiplied, scaled and
 transposed. Iterative methods take operators, arrays, matrices of ``scipy.sparse``, SciPy's operators and functions: ``cg``
-solves A x = b for a Hermitian positive definite A. One more solve gives the gradient with respect to b and to the arrays
-that define A.
+for Hermitian positive definite matrices, ``minres`` for Hermitian ones, ``gmres``, ``bicgstab`` and ``idrs`` for all
+square ones; ``preconditioners`` speed them up. One more solve gives the gradient with respect to b and to the arrays that
+define A.
 """
 
-from .krylov import Solution, Status, cg
+from . import preconditioners
+from .krylov import Solution, Status, bicgstab, cg, gmres, idrs, minres
 from .operators import (
     Conjugate,
     Dense,
@@ -39,7 +41,12 @@ __all__ = [
     "Sum",
     "Transpose",
     "as_operator",
+    "bicgstab",
     "cg",
+    "gmres",
+    "idrs",
+    "minres",
+    "preconditioners",
 ]
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from morula.linalg import cg
+from morula.linalg import bicgstab, cg, gmres, idrs, minres
 
-HERMITIAN: dict[str, Callable[..., Any]] = {"cg": cg}
-GENERAL: dict[str, Callable[..., Any]] = {}
+HERMITIAN: dict[str, Callable[..., Any]] = {"cg": cg, "minres": minres}
+GENERAL: dict[str, Callable[..., Any]] = {"gmres": gmres, "bicgstab": bicgstab, "idrs": idrs}
 SQUARE = {**HERMITIAN, **GENERAL}
 
 

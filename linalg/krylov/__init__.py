@@ -4,10 +4,14 @@ A method is a ``Recurrence``: its start and its step. ``loop.py`` stops, restart
 arguments and differentiates the solution.
 """
 
+from .bicgstab import bicgstab
 from .conjugate_gradients import cg
+from .generalised_minimal_residuals import gmres
+from .induced_dimension_reduction import idrs
+from .minimal_residuals import minres
 from .solution import Solution, Status
 
-__all__ = ["Solution", "Status", "cg"]
+__all__ = ["Solution", "Status", "bicgstab", "cg", "gmres", "idrs", "minres"]
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import MorulaError
+from .hermitian import check_hermitian, positive_product
 from .recurrence import Method, Recurrence, applied
 from .solution import Solution
 from .solve import solved
@@ -68,7 +68,7 @@ class ConjugateGradients(Recurrence):
         self.A, self.M, self.r = A, M, r
         self.x = np.zeros_like(r)
         z = applied(M, r)
-        self.rz = _inner(r, z, "the preconditioner")
+        self.rz = positive_product("cg", r, z, "the preconditioner")
         self.p = z
         self.norm = 1.0
         self.steps = 0
@@ -77,9 +77,9 @@ class ConjugateGradients(Recurrence):
     def step(self) -> None:
         p = self.p
         Ap = self.A @ p
-        curvature = _inner(p, Ap, "A")
+        curvature = positive_product("cg", p, Ap, "A")
         if self.steps == 1:
-            _check_hermitian(*self.before, p, Ap)
+            check_hermitian("cg", *self.before, p, Ap)
         alpha = self.rz / curvature
         self.x = self.x + alpha * p
         self.r = self.r - alpha * Ap
@@ -88,36 +88,9 @@ class ConjugateGradients(Recurrence):
         self.steps += 1
         if self.norm > 0.0:
             z = applied(self.M, self.r)
-            rz = _inner(self.r, z, "the preconditioner")
+            rz = positive_product("cg", self.r, z, "the preconditioner")
             self.p = z + (rz / self.rz) * p
             self.rz = rz
 
     def solution(self) -> Any:
         return self.x
-
-
-def _inner(p: Any, Ap: Any, name: str) -> Any:
-    """Return p·Ap; raise an error naming the operator if it is not real and positive."""
-    value = np.vdot(p, Ap)
-    if not np.isfinite(value):
-        raise MorulaError(f"cg: {name} applied to a finite vector gave NaN or Inf")
-    bound = float(np.linalg.norm(p) * np.linalg.norm(Ap))
-    if abs(value.imag) > np.sqrt(np.finfo(value.dtype).eps) * bound:
-        raise MorulaError(f"cg: {name} is not Hermitian: p·Ap = {value:.6g} is not real")
-    if not value.real > 0.0:
-        raise MorulaError(
-            f"cg: {name} is not positive definite: p·Ap = {value.real:.6g} for a p of norm {np.linalg.norm(p):.6g}"
-        )
-    return value.real
-
-
-def _check_hermitian(q: Any, Aq: Any, p: Any, Ap: Any) -> None:
-    """Raise an error if A is not Hermitian, from the first two search directions q and p.
-
-    The method makes one of the two products p·Aq and q·Ap vanish for every A, the other one only for a Hermitian A.
-    """
-    lengths = np.linalg.norm(q) * np.linalg.norm(Ap) + np.linalg.norm(q) * np.linalg.norm(Aq)
-    if abs(np.vdot(q, Ap)) > np.sqrt(np.finfo(p.dtype).eps) * lengths:
-        raise MorulaError(
-            "cg: A (or the preconditioner) is not Hermitian: q·Ap and Aq·p differ; cg needs A equal to A.H"
-        )

@@ -65,12 +65,13 @@ def iterate(
         if measure <= target:
             code = CONVERGED
         elif not np.isfinite(norm):
-            _refuse_nan(method, A, M, kept_residual)
             code = BREAKDOWN
         elif iterations >= limit:
             code = MAX_ITERATIONS
         elif not measure < needed:
             code = BREAKDOWN if run.broken else STAGNATED
+        if code == BREAKDOWN:
+            _refuse_nan(method, A, M, kept_residual)
         if code == BREAKDOWN or (code == STAGNATED and measure > last):
             x, norm = kept, kept_norm
     history = np.where(np.arange(limit + 1) < iterations, history, norm)

@@ -55,9 +55,9 @@ class Method:
 
 
 def norm_of(v: Any) -> Any:
-    """Return the Euclidean norm without overflow or underflow of the squares."""
+    """Return the Euclidean norm without overflow or underflow of the squares; it is not finite if v is not."""
     largest = float(np.max(np.abs(v), initial=0.0))
-    return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else 0.0
+    return largest * float(np.linalg.norm(v / largest)) if largest > 0.0 else largest
 
 
 def applied(M: Any, r: Any) -> Any:

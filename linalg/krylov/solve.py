@@ -36,24 +36,24 @@ def solved(
     """Check the arguments of a method for square systems, and return its solution."""
     name = method.name
     b = b if isinstance(b, np.ndarray) else np.asarray(b)
-    A = _square(A, b, name)
+    n = b.shape[0] if b.ndim else 0
+    A = _matrix(A, n, b, f"{name}: A")
+    if A.shape[0] != A.shape[1]:
+        raise BadInput(f"{name}: A has shape {A.shape}, expected a square operator")
     n = A.shape[1]
     if b.ndim not in (1, 2) or b.shape[0] != n:
         raise BadInput(f"{name}: b has shape {b.shape}, expected ({n},) or ({n}, k) for A of shape {A.shape}")
-    M = None if preconditioner is None else as_operator(preconditioner, f"{name}: the preconditioner")
+    M = None if preconditioner is None else _matrix(preconditioner, n, b, f"{name}: the preconditioner")
     if M is not None and M.shape != A.shape:
         raise BadInput(f"{name}: the preconditioner has shape {M.shape}, expected {A.shape} like A")
     return columns(method, A, b, x0, M, rtol, atol, 10 * n if max_iterations is None else max_iterations, adjoint)
 
 
-def _square(A: Any, b: Any, name: str) -> LinearOperator:
+def _matrix(A: Any, n: int, b: Any, name: str) -> LinearOperator:
+    """Return A as an operator; a function becomes one of shape (n, n) and of b's dtype."""
     if callable(A) and not isinstance(A, LinearOperator) and not hasattr(A, "shape"):
-        n = b.shape[0] if b.ndim else 0
         return FunctionOperator(A, (n, n), dtype=np.result_type(b, np.float32))
-    A = as_operator(A, f"{name}: A")
-    if A.shape[0] != A.shape[1]:
-        raise BadInput(f"{name}: A has shape {A.shape}, expected a square operator")
-    return A
+    return as_operator(A, name)
 
 
 def columns(

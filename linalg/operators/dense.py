@@ -48,6 +48,9 @@ class Dense(LinearOperator):
     def todense(self) -> Any:
         return self.matrix
 
+    def diag(self) -> Any:
+        return np.diagonal(self.matrix)
+
 
 class Diagonal(LinearOperator):
     """A diagonal matrix: multiplies a vector entry by entry.
@@ -84,6 +87,9 @@ class Diagonal(LinearOperator):
     def transpose(self) -> LinearOperator:
         return self
 
+    def diag(self) -> Any:
+        return self.diagonal
+
 
 class Identity(LinearOperator):
     """The identity.
@@ -110,8 +116,14 @@ class Identity(LinearOperator):
     def matvec(self, x: Any) -> Any:
         return x
 
+    def matmat(self, x: Any) -> Any:
+        return x
+
     def transpose(self) -> LinearOperator:
         return self
+
+    def diag(self) -> Any:
+        return np.ones(self._size, self._dtype)
 
 
 CONVERSIONS.append(((np.ndarray, list), Dense))

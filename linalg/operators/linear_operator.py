@@ -100,6 +100,32 @@ class LinearOperator(ABC):
         """The conjugate transpose."""
         return self.adjoint()
 
+    def diag(self) -> Any:
+        """Return the main diagonal, if it is known without products.
+
+        Raises:
+            BadInput: the operator does not know its diagonal.
+
+        >>> from morula.linalg import Diagonal
+        >>> (2.0 * Diagonal(np.array([1.0, 2.0]))).diag().tolist()
+        [2.0, 4.0]
+        """
+        raise BadInput(
+            f"the diagonal of a {type(self).__name__} is not known; compute it as np.diagonal(A.todense()), with n products"
+        )
+
+    def trace(self) -> Any:
+        """Return the sum of the main diagonal, if that is known without products.
+
+        Raises:
+            BadInput: the operator does not know its diagonal.
+
+        >>> from morula.linalg import Identity
+        >>> (2.0 * Identity(3)).trace()
+        np.float64(6.0)
+        """
+        return np.sum(self.diag())
+
     def todense(self) -> Any:
         """Return the matrix (m, n), computed with n products: for small operators and debugging.
 
@@ -196,6 +222,9 @@ class Conjugate(LinearOperator):
     def transpose(self) -> LinearOperator:
         return Conjugate(self.operator.T)
 
+    def diag(self) -> Any:
+        return np.conj(self.operator.diag())
+
 
 class Sum(LinearOperator):
     """The sum of two operators; ``left + right`` makes it.
@@ -229,6 +258,9 @@ class Sum(LinearOperator):
 
     def transpose(self) -> LinearOperator:
         return Sum(self.left.T, self.right.T)
+
+    def diag(self) -> Any:
+        return self.left.diag() + self.right.diag()
 
 
 class Product(LinearOperator):
@@ -296,6 +328,9 @@ class Scaled(LinearOperator):
 
     def transpose(self) -> LinearOperator:
         return Scaled(self.factor, self.operator.T)
+
+    def diag(self) -> Any:
+        return self.factor * self.operator.diag()
 
 
 CONVERSIONS: list[tuple[Any, Callable[[Any], LinearOperator]]] = []

@@ -78,6 +78,12 @@ class Sparse(LinearOperator):
         data = np.conj(self.data) if self.dtype.kind == "c" else self.data
         return Sparse(data, self.indices, self.indptr, (self._shape[1], self._shape[0]), not self.by_columns)
 
+    def diag(self) -> Any:
+        outer = np.searchsorted(self.indptr, np.arange(self.data.shape[0]), side="right") - 1
+        found = np.zeros(len(self.indptr) - 1, self.dtype)
+        np.add.at(found, outer, np.where(outer == self.indices, self.data, 0.0))
+        return found[: min(self._shape)]
+
     def tocsr(self) -> Any:
         """Return the matrix as a ``csr_array`` of SciPy.
 

@@ -197,6 +197,8 @@ class TestDerivatives:
 class TestCompiled:
     @pytest.mark.parametrize("dtype", ["f8", "c16"])
     def test_a_solve_and_its_gradient(self, name, method, rng, target, dtype):
+        if dtype == "c16" and target == "xla" and name not in ("cg", "gmres"):
+            pytest.skip("native code runs the complex recurrences of all methods")
         A, b = matrix_for(name, rng, 6, dtype), random_matrix(rng, 6, 1, dtype)[:, 0]
 
         def loss(A, b):
@@ -216,6 +218,8 @@ class TestCompiled:
         np.testing.assert_allclose(found.history, expected.history, rtol=1e-3, atol=1e-9)
 
     def test_a_sparse_matrix(self, name, method, target):
+        if name not in ("cg", "gmres"):
+            pytest.skip("what a method does with a sparse matrix does not depend on the method")
         A, b = poisson(3), np.arange(1.0, 10.0)
         value = mo.jit(lambda A, b: np.sum(method(A, b).x ** 2), target=target)(A, b)
 

@@ -1,0 +1,135 @@
+"""GMRES, restarted and flexible, for square matrices of any kind.
+
+Y. Saad and M.H. Schultz, "GMRES: a generalized minimal residual algorithm for solving nonsymmetric linear systems",
+SIAM J. Sci. Stat. Comput. 7 (1986) 856-869; Y. Saad, "A flexible inner-outer preconditioned GMRES algorithm", SIAM J.
+Sci. Comput. 14 (1993) 461-469.
+
+The preconditioner acts from the right, so the residual that is minimised is that of A x = b. The basis is orthogonalised
+by classical Gram-Schmidt, twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core import BadInput
+from .recurrence import Method, Recurrence, applied
+from .solution import Solution
+from .solve import solved
+
+
+def gmres(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    preconditioner: Any = None,
+    restart: int = 30,
+    flexible: bool = False,
+    rtol: float = 1e-10,
+    atol: float = 0.0,
+    max_iterations: int | None = None,
+    adjoint: str = "implicit",
+) -> Solution:
+    """Solve A x = b by generalised minimal residuals.
+
+    Args:
+        A: operator or anything that ``as_operator`` takes, (n, n); or a linear function of a vector (n,).
+        b: right-hand side (n,), or several as the columns of (n, k), which are solved one after the other.
+        x0: initial guess of the shape of b, zeros by default.
+        preconditioner: operator or matrix (n, n), or function of a vector, that approximates the inverse of A. The
+            adjoint system uses its conjugate transpose.
+        restart: the number of basis vectors, (restart + 1) n numbers; the method begins anew when they are used up.
+        flexible: whether the preconditioner may be another operator in each step, such as an iterative method; doubles
+            the memory.
+        rtol, atol: converged when ``|b - A x| <= max(rtol * |b|, atol)``, see ``cg``.
+        max_iterations: the largest number of steps (products with A), 10 n by default.
+        adjoint: ``"implicit"`` or ``"unrolled"``, see ``cg``.
+
+    Returns:
+        A ``Solution``. Its ``status`` is ``STAGNATED`` if a whole cycle between restarts did not reduce the residual; a
+        larger ``restart`` or a preconditioner helps.
+
+    Raises:
+        BadInput: shapes do not match, an option is out of range, or ``b`` or ``x0`` holds NaN or Inf.
+        MorulaError: an operator gives NaN or Inf; or a gradient is taken and this solve or the solve for the cotangent
+            has not converged.
+
+    Source: Saad and Schultz (1986), Saad (1993).
+
+    >>> gmres(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([2.0, 3.0])).x.round(6).tolist()
+    [-3.0, 2.0]
+    """
+    if restart < 1:
+        raise BadInput(f"gmres: restart is {restart!r}, expected a positive number of basis vectors")
+
+    def start(A: Any, M: Any, r: Any) -> Recurrence:
+        return GeneralisedMinimalResiduals(A, M, r, restart, flexible)
+
+    return solved(Method("gmres", start), A, b, x0, preconditioner, rtol, atol, max_iterations, adjoint)
+
+
+class GeneralisedMinimalResiduals(Recurrence):
+    """An orthonormal basis of the Krylov space, and the QR factorisation of the Hessenberg matrix.
+
+    ``rotations`` is the product of all Givens rotations; its first column is the right-hand side of the least-squares
+    problem.
+    """
+
+    def __init__(self, A: Any, M: Any, r: Any, restart: int, flexible: bool) -> None:
+        self.A, self.M, self.flexible = A, M, flexible
+        n = len(r)
+        m = min(restart, n)
+        self.basis = np.zeros((m + 1, n), r.dtype)
+        self.basis[0] = r
+        self.directions: Any = np.zeros((m, n), r.dtype) if flexible else None
+        self.triangle = np.eye(m, dtype=r.dtype)
+        self.rotations = np.eye(m + 1, dtype=r.dtype)
+        self.steps = 0
+        self.norm = 1.0
+        self.ended = self.broken = False
+
+    def step(self) -> None:
+        j, m = self.steps, self.triangle.shape[0]
+        z = applied(self.M, self.basis[j])
+        if self.flexible:
+            self.directions[j] = z
+        w = self.A @ z
+        length = np.linalg.norm(w)
+        known = self.basis[: j + 1]
+        first = np.conj(known) @ w
+        w = w - first @ known
+        second = np.conj(known) @ w
+        w = w - second @ known
+        below = np.linalg.norm(w)
+        column = np.zeros(m + 1, w.dtype)
+        column[: j + 1] = first + second
+        column[j + 1] = below
+        column = self.rotations @ column
+        pivot = np.hypot(np.abs(column[j]), below)
+        negligible = np.finfo(w.dtype).eps * length
+        if not pivot > negligible:
+            # A maps the space into a smaller one: it is singular, and the last vector does not help.
+            self.ended = self.broken = True
+        else:
+            c, s = column[j] / pivot, below / pivot
+            upper, lower = self.rotations[j], self.rotations[j + 1]
+            self.rotations[j], self.rotations[j + 1] = np.conj(c) * upper + s * lower, c * lower - s * upper
+            column[j] = pivot
+            self.triangle[: j + 1, j] = column[: j + 1]
+            self.norm = np.abs(self.rotations[j + 1, 0])
+            self.steps += 1
+            if below > negligible:
+                self.basis[j + 1] = w / below
+                self.ended = self.steps == m
+            else:
+                self.ended = True
+
+    def solution(self) -> Any:
+        m = self.triangle.shape[0]
+        right = np.where(np.arange(m) < self.steps, self.rotations[:m, 0], 0.0)
+        weights = np.linalg.solve(self.triangle, right)
+        if self.flexible:
+            return weights @ self.directions
+        return applied(self.M, weights @ self.basis[:m])
