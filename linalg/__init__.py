@@ -3,13 +3,14 @@
 A ``LinearOperator`` has a shape, a dtype and a product with a vector; operators can be added, multiplied, scaled and
 transposed. Iterative methods take operators, arrays, matrices of ``scipy.sparse``, SciPy's operators and functions: ``cg``
 for Hermitian positive definite matrices, ``minres`` for Hermitian ones, ``gmres``, ``bicgstab`` and ``idrs`` for all
-square ones; ``preconditioners`` speed them up. One more solve gives the gradient with respect to b and to the arrays that
+square ones, ``lsqr`` and ``lsmr`` for least squares; ``preconditioners`` speed them up. One more solve gives the gradient with respect to b and to the arrays that
 define A.
 """
 
 from . import preconditioners
-from .krylov import Solution, Status, bicgstab, cg, gmres, idrs, minres
+from .krylov import Solution, Status, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres
 from .operators import (
+    Block,
     Conjugate,
     Dense,
     Diagonal,
@@ -26,6 +27,7 @@ from .operators import (
 )
 
 __all__ = [
+    "Block",
     "Conjugate",
     "Dense",
     "Diagonal",
@@ -45,6 +47,8 @@ __all__ = [
     "cg",
     "gmres",
     "idrs",
+    "lsmr",
+    "lsqr",
     "minres",
     "preconditioners",
 ]

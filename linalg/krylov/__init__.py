@@ -5,13 +5,14 @@ arguments and differentiates the solution.
 """
 
 from .bicgstab import bicgstab
+from .bidiagonalisation import lsmr, lsqr
 from .conjugate_gradients import cg
 from .generalised_minimal_residuals import gmres
 from .induced_dimension_reduction import idrs
 from .minimal_residuals import minres
 from .solution import Solution, Status
 
-__all__ = ["Solution", "Status", "bicgstab", "cg", "gmres", "idrs", "minres"]
+__all__ = ["Solution", "Status", "bicgstab", "cg", "gmres", "idrs", "lsmr", "lsqr", "minres"]
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,6 @@
 """Linear operators: matrices given by their product with a vector, with structure, algebra and transposes."""
 
+from .block import Block
 from .dense import Dense, Diagonal, Identity
 from .function_operator import FunctionOperator, Transpose
 from .linear_operator import Conjugate, LinearOperator, Product, Scaled, Sum, as_operator
@@ -7,6 +8,7 @@ from .scipy_operator import ScipyOperator, ScipyTranspose
 from .sparse import Sparse
 
 __all__ = [
+    "Block",
     "Conjugate",
     "Dense",
     "Diagonal",

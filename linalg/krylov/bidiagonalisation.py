@@ -1,0 +1,201 @@
+"""LSQR and LSMR: least-squares problems by the Golub-Kahan bidiagonalisation of A.
+
+C.C. Paige and M.A. Saunders, "LSQR: an algorithm for sparse linear equations and sparse least squares", ACM Trans. Math.
+Softw. 8 (1982) 43-71; D.C.-L. Fong and M.A. Saunders, "LSMR: an iterative algorithm for sparse least-squares problems",
+SIAM J. Sci. Comput. 33 (2011) 2950-2971.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .least_squares import solved_least_squares
+from .recurrence import Method, Recurrence
+from .solution import Solution
+
+
+def lsqr(
+    A: Any,
+    b: Any,
+    damp: Any = 0.0,
+    x0: Any = None,
+    rtol: float = 1e-10,
+    atol: float = 0.0,
+    max_iterations: int | None = None,
+    adjoint: str = "implicit",
+) -> Solution:
+    """Minimise ``|b - A x|^2 + |damp x|^2``; of several minimisers return that of least norm.
+
+    Args:
+        A: operator or anything that ``as_operator`` takes, of any shape (m, n).
+        b: right-hand side (m,), or several as the columns of (m, k), which are solved one after the other.
+        damp: the regularisation, a number; gradients reach it.
+        x0: initial guess (n,) or (n, k), zeros by default; not for n > m without damp, where the solution depends on it.
+        rtol, atol: converged when the residual r meets ``|r| <= max(rtol * |b|, atol)`` or ``|A^H r| <= rtol * |A| |r|``,
+            where the norm of A is estimated; x then solves a problem whose A differs by a relative error of ``rtol``.
+        max_iterations: the largest number of steps, 10 max(m, n) by default; a step takes a product with A and one with
+            its conjugate transpose.
+        adjoint: ``"implicit"`` differentiates the normal equations, at the cost of two more solves; it needs full rank.
+            ``"unrolled"`` differentiates the iterations.
+
+    Returns:
+        A ``Solution``; its residual norms are those of b - A x, with damp x below.
+
+    Raises:
+        BadInput: shapes do not match, an option is out of range, or ``b`` or ``x0`` holds NaN or Inf.
+        MorulaError: A gives NaN or Inf; or a gradient is taken, and A does not have full rank, or this solve or one of
+            those for the cotangent has not converged.
+
+    Source: Paige and Saunders (1982).
+
+    >>> A = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> lsqr(A, np.array([1.0, 2.0, 3.0])).x.round(6).tolist()
+    [1.0, 1.0]
+    """
+    method = Method("lsqr", LSQR, least_squares=True)
+    return solved_least_squares(method, A, b, damp, x0, rtol, atol, max_iterations, adjoint)
+
+
+def lsmr(
+    A: Any,
+    b: Any,
+    damp: Any = 0.0,
+    x0: Any = None,
+    rtol: float = 1e-10,
+    atol: float = 0.0,
+    max_iterations: int | None = None,
+    adjoint: str = "implicit",
+) -> Solution:
+    """Minimise ``|b - A x|^2 + |damp x|^2`` like ``lsqr``, with a monotone ``|A^H r|``: it can be stopped earlier.
+
+    Args:
+        A: operator or anything that ``as_operator`` takes, of any shape (m, n).
+        b: right-hand side (m,), or several as the columns of (m, k), which are solved one after the other.
+        damp, x0, rtol, atol, max_iterations, adjoint: as for ``lsqr``.
+
+    Returns:
+        A ``Solution``; its residual norms are those of b - A x, with damp x below.
+
+    Raises:
+        BadInput, MorulaError: as for ``lsqr``.
+
+    Source: Fong and Saunders (2011).
+
+    >>> lsmr(np.array([[1.0, 1.0]]), np.array([2.0])).x.round(6).tolist()  # the least norm
+    [1.0, 1.0]
+    """
+    method = Method("lsmr", LSMR, least_squares=True)
+    return solved_least_squares(method, A, b, damp, x0, rtol, atol, max_iterations, adjoint)
+
+
+class Bidiagonalisation(Recurrence):
+    """Orthonormal vectors u and v with A v = alpha u + beta u', and the estimates that both methods share."""
+
+    def __init__(self, A: Any, M: Any, r: Any) -> None:
+        self.A, self.adjoint = A, A.H
+        self.u = r
+        v = self.adjoint @ r
+        self.alpha = np.linalg.norm(v)
+        self.v = v / self.alpha if self.alpha > 0.0 else v
+        self.beta = 0.0 * self.alpha + 1.0
+        self.scale = self.alpha
+        self.slope = self.alpha  # |A^H r|
+        self.x = np.zeros_like(self.v)
+        self.norm = 1.0
+        self.broken = False
+        self.ended = not self.alpha > 0.0
+
+    def advance(self) -> None:
+        """Compute the next u, v, alpha and beta."""
+        u = self.A @ self.v - self.alpha * self.u
+        self.beta = np.linalg.norm(u)
+        # The norm of a column of the bidiagonal matrix is at most that of A.
+        self.scale = max(self.scale, np.hypot(self.alpha, self.beta))
+        negligible = 10.0 * np.finfo(u.dtype).eps * self.scale
+        if self.beta > negligible:
+            self.u = u / self.beta
+            v = self.adjoint @ self.u - self.beta * self.v
+            self.alpha = np.linalg.norm(v)
+            if self.alpha > negligible:
+                self.v = v / self.alpha
+            else:
+                self.alpha, self.ended = 0.0 * self.alpha, True
+        else:
+            self.alpha, self.beta, self.ended = 0.0 * self.alpha, 0.0 * self.beta, True
+
+    def measure(self, target: Any, rtol: Any) -> Any:
+        # Scaled so that it meets the target where |A^H r| <= rtol |A| |r|.
+        if not self.slope > 0.0:
+            return 0.0 * self.norm
+        return min(self.norm, target * self.slope / (rtol * self.scale * self.norm))
+
+    def solution(self) -> Any:
+        return self.x
+
+
+class LSQR(Bidiagonalisation):
+    """The QR factorisation of the bidiagonal matrix, and the direction w that it gives."""
+
+    def __init__(self, A: Any, M: Any, r: Any) -> None:
+        super().__init__(A, M, r)
+        self.w = self.v
+        self.phibar, self.rhobar = self.beta, self.alpha
+
+    def step(self) -> None:
+        self.advance()
+        rho = np.hypot(self.rhobar, self.beta)
+        c, s = self.rhobar / rho, self.beta / rho
+        self.x = self.x + (c * self.phibar / rho) * self.w
+        self.w = self.v - (s * self.alpha / rho) * self.w
+        self.rhobar = -c * self.alpha
+        self.phibar = s * self.phibar
+        self.norm = self.phibar
+        self.slope = self.phibar * self.alpha * np.abs(c)
+
+
+class LSMR(Bidiagonalisation):
+    """Two QR factorisations of the bidiagonal matrix: MINRES for the normal equations, without forming them.
+
+    The names are those of Fong and Saunders, with d for a dot, t for a tilde, and b for a bar.
+    """
+
+    def __init__(self, A: Any, M: Any, r: Any) -> None:
+        super().__init__(A, M, r)
+        zero, one = 0.0 * self.alpha, 0.0 * self.alpha + 1.0
+        self.zetab, self.alphab = self.alpha * self.beta, self.alpha
+        self.rho, self.rhob, self.cb, self.sb = one, one, one, zero
+        self.h, self.hb = self.v, np.zeros_like(self.v)
+        self.betadd, self.betad = self.beta, zero
+        self.rhod, self.taut, self.thetat, self.zeta = one, zero, zero, zero
+
+    def step(self) -> None:
+        self.advance()
+        former_rho, former_rhob, former_zeta = self.rho, self.rhob, self.zeta
+        self.rho = np.hypot(self.alphab, self.beta)
+        c, s = self.alphab / self.rho, self.beta / self.rho
+        theta = s * self.alpha
+        self.alphab = c * self.alpha
+        thetab = self.sb * self.rho
+        pivot = self.cb * self.rho
+        self.rhob = np.hypot(pivot, theta)
+        self.cb, self.sb = pivot / self.rhob, theta / self.rhob
+        self.zeta = self.cb * self.zetab
+        self.zetab = -self.sb * self.zetab
+        self.hb = self.h - (thetab * self.rho / (former_rho * former_rhob)) * self.hb
+        self.x = self.x + (self.zeta / (self.rho * self.rhob)) * self.hb
+        self.h = self.v - (theta / self.rho) * self.h
+        self.slope = np.abs(self.zetab)
+        # The norm of the residual, by the rotations that would make the second factor lower triangular.
+        betahat = c * self.betadd
+        self.betadd = -s * self.betadd
+        former_thetat = self.thetat
+        rhot = np.hypot(self.rhod, thetab)
+        ct, st = self.rhod / rhot, thetab / rhot
+        self.thetat = st * self.rhob
+        self.rhod = ct * self.rhob
+        self.betad = ct * betahat - st * self.betad
+        self.taut = (former_zeta - former_thetat * self.taut) / rhot
+        taud = (self.zeta - self.thetat * self.taut) / self.rhod if self.rhod > 0.0 else 0.0 * self.zeta
+        self.norm = np.hypot(self.betad - taud, self.betadd)

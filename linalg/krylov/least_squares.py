@@ -1,0 +1,82 @@
+"""The front of the least-squares methods: checks, damping, and the derivative of the solution.
+
+With full column rank x solves A^H A x = A^H b, with full row rank x = A^H w where A A^H w = b. An adjoint system
+B^H B u = d, with B = A or A^H, is solved in two steps that never form the product: y of least norm with B^H y = d, and u
+that minimises |B u - y|.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core import BadInput, MorulaError, constant, implicit, nestlevel, tree
+from ..operators import Block, Identity, LinearOperator, Scaled, as_operator
+from .loop import iterate
+from .recurrence import Method
+from .solution import Solution
+from .solve import adjoint_found, columns, refuse
+
+_found = constant(iterate)
+
+
+def solved_least_squares(
+    method: Method,
+    A: Any,
+    b: Any,
+    damp: Any,
+    x0: Any,
+    rtol: float,
+    atol: float,
+    max_iterations: int | None,
+    adjoint: str,
+) -> Solution:
+    """Check the arguments of a least-squares method, and return its solution."""
+    name = method.name
+    b = b if isinstance(b, np.ndarray) else np.asarray(b)
+    A = as_operator(A, f"{name}: A")
+    m, n = A.shape
+    if b.ndim not in (1, 2) or b.shape[0] != m:
+        raise BadInput(f"{name}: b has shape {b.shape}, expected ({m},) or ({m}, k) for A of shape {A.shape}")
+    if np.ndim(damp) != 0:
+        raise BadInput(f"{name}: damp has shape {np.shape(damp)}, expected a number")
+    limit = 10 * max(m, n) if max_iterations is None else max_iterations
+    is_damped = not (isinstance(damp, (int, float)) and damp == 0)
+    if is_damped:
+        A = Block([[A], [Scaled(damp, Identity(n, A.dtype))]])
+        b = np.concatenate([b, np.zeros((n, *b.shape[1:]), b.dtype)])
+    elif x0 is not None and n > m:
+        raise BadInput(
+            f"{name}: x0 is given for A of shape {A.shape}, whose solution would depend on it; leave it out, or give damp"
+        )
+    return columns(method, A, b, x0, None, rtol, atol, limit, adjoint, _solve)
+
+
+def _solve(
+    method: Method, A: LinearOperator, b: Any, x0: Any, M: Any, rtol: float, atol: float, limit: int
+) -> tuple[Any, int, Any, Any, int]:
+    """Return what ``iterate`` returns; x is differentiable with respect to ``b`` and the arrays that define A."""
+    x, iterations, norm, history, code = _found(method, A, b, x0, None, rtol, atol, limit)
+    if nestlevel() == 0:
+        return x, iterations, norm, history, code
+    is_tall = A.shape[0] >= A.shape[1]
+    B = A if is_tall else A.H
+
+    def by(pull: Any, d: Any) -> Any:
+        refuse(method, code, norm)
+        y = _solve(method, B.H, tree.flatten(x if is_tall else b)[1](d), None, None, rtol, 0.0, limit)
+        missed, size = y[2], np.linalg.norm(d)
+        if missed > np.sqrt(np.finfo(d.dtype).eps) * size:
+            raise MorulaError(
+                f"{method.name}: no gradient, since A of shape {A.shape} does not have full rank, or the adjoint solve did"
+                f' not converge (residual {missed:.3g} of {size:.3g}); give damp, or pass adjoint="unrolled"'
+            )
+        adjoint_found(method, y, d)
+        u = _solve(method, B, y[0], None, None, rtol, 0.0, limit)
+        return adjoint_found(method, u, d)
+
+    if is_tall:
+        return implicit(x, lambda x: A.H @ (A @ x - b), by), iterations, norm, history, code
+    w = _found(method, B, x, None, None, rtol, 0.0, limit)[0]
+    return A.H @ implicit(w, lambda w: A @ (A.H @ w) - b, by), iterations, norm, history, code
