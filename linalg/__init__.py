@@ -4,10 +4,10 @@ A ``LinearOperator`` has a shape, a dtype and a product with a vector; operators
 transposed. Iterative methods take operators, arrays, matrices of ``scipy.sparse``, SciPy's operators and functions: ``cg``
 for Hermitian positive definite matrices, ``minres`` for Hermitian ones, ``gmres``, ``bicgstab`` and ``idrs`` for all
 square ones, ``lsqr`` and ``lsmr`` for least squares; ``preconditioners`` speed them up. One more solve gives the gradient with respect to b and to the arrays that
-define A.
+define A. ``functions`` estimates traces and log-determinants, and multiplies functions of matrices with vectors.
 """
 
-from . import preconditioners
+from . import functions, preconditioners
 from .krylov import Solution, Status, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres
 from .operators import (
     Block,
@@ -45,6 +45,7 @@ __all__ = [
     "as_operator",
     "bicgstab",
     "cg",
+    "functions",
     "gmres",
     "idrs",
     "lsmr",

@@ -1,0 +1,186 @@
+"""f(A) b from a Krylov space: the Lanczos and Arnoldi processes, and functions of the small matrices that they give.
+
+N.J. Higham, Functions of Matrices (2008), section 13.2; Daleckii and Krein's derivative of a function of a Hermitian
+matrix: theorem 3.11. The vectors are orthogonalised against all former ones, twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core import BadInput, adjoint, jvp
+from ..operators import as_operator
+
+
+def lanczos(A: Any, b: Any, steps: int) -> tuple[Any, Any]:
+    """Return an orthonormal basis V of the Krylov space and the tridiagonal matrix T = V^H A V.
+
+    Args:
+        A: Hermitian operator or matrix (n, n).
+        b: the first vector (n,), not zero.
+        steps: the dimension k of the space, at most n.
+
+    Returns:
+        V, (n, k), and T, (k, k), real. If the space has a smaller dimension, the other columns of V are zero, and the
+        other rows of T hold T[0, 0] on the diagonal.
+
+    Raises:
+        BadInput: A is not square, b does not fit, or ``steps`` is out of range.
+
+    >>> V, T = lanczos(np.diag([1.0, 2.0, 3.0]), np.ones(3), 3)
+    >>> np.linalg.eigvalsh(T).round(12).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    V, H = _process("lanczos", A, b, steps)
+    k = steps
+    alpha = np.real(np.diagonal(H))
+    beta = np.real(np.diagonal(H, -1)) if k > 1 else np.zeros(0, alpha.dtype)
+    alpha = np.where(np.any(V != 0.0, axis=0), alpha, alpha[0])
+    T = np.diag(alpha)
+    if k > 1:
+        T = T + np.diag(beta, 1) + np.diag(beta, -1)
+    return V, T
+
+
+def arnoldi(A: Any, b: Any, steps: int) -> tuple[Any, Any]:
+    """Return an orthonormal basis V of the Krylov space and the Hessenberg matrix H = V^H A V.
+
+    Args:
+        A: operator or matrix (n, n).
+        b: the first vector (n,), not zero.
+        steps: the dimension k of the space, at most n.
+
+    Returns:
+        V, (n, k), and H, (k, k). If the space has a smaller dimension, the other columns of V are zero, and the other
+        rows of H hold H[0, 0] on the diagonal.
+
+    Raises:
+        BadInput: A is not square, b does not fit, or ``steps`` is out of range.
+
+    >>> V, H = arnoldi(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([1.0, 0.0]), 2)
+    >>> H.tolist()
+    [[0.0, -1.0], [1.0, 0.0]]
+    """
+    V, H = _process("arnoldi", A, b, steps)
+    return V, H + np.diag(np.where(np.any(V != 0.0, axis=0), 0.0, H[0, 0]))
+
+
+def _process(name: str, A: Any, b: Any, steps: int) -> tuple[Any, Any]:
+    A = as_operator(A, f"{name}: A")
+    n = A.shape[1]
+    if A.shape[0] != n:
+        raise BadInput(f"{name}: A has shape {A.shape}, expected a square operator")
+    if np.shape(b) != (n,):
+        raise BadInput(f"{name}: b has shape {np.shape(b)}, expected ({n},) for A of shape {A.shape}")
+    if not 1 <= steps <= n:
+        raise BadInput(f"{name}: steps is {steps!r}, expected a dimension from 1 to {n}")
+    dtype = np.result_type(A.dtype, np.asarray(b).dtype, np.float32)
+    V, H = np.zeros((steps, n), dtype), np.zeros((steps + 1, steps), dtype)
+    V[0] = b / np.linalg.norm(b)
+    scale = np.zeros((), np.finfo(dtype).dtype)[()]
+    for j in range(steps):
+        w = A @ V[j]
+        length = np.linalg.norm(w)
+        scale = max(scale, length)
+        first = np.conj(V) @ w
+        w = w - first @ V
+        second = np.conj(V) @ w
+        w = w - second @ V
+        below = np.linalg.norm(w)
+        H[:steps, j] = first + second
+        if j + 1 < steps and below > 10.0 * np.finfo(dtype).eps * scale:
+            H[j + 1, j] = below
+            V[j + 1] = w / below
+    return V.T, H[:steps]
+
+
+def function_times_vector(f: Callable[[Any], Any], A: Any, b: Any, steps: int, hermitian: bool = True) -> Any:
+    """Return an approximation to f(A) b from the Krylov space of the given dimension.
+
+    Args:
+        f: a function of numbers, applied to an array of eigenvalues entry by entry; for ``hermitian=False`` a function
+            of a square matrix, such as ``scipy.linalg.expm``.
+        A: operator or matrix (n, n).
+        b: vector (n,).
+        steps: the dimension of the space, at most n; with n the result is exact.
+        hermitian: whether A is Hermitian: Lanczos, else Arnoldi.
+
+    Returns:
+        The vector (n,). Its derivative, with respect to b and the arrays that define A, is that of the approximation.
+
+    Raises:
+        BadInput: A is not square, b does not fit, or ``steps`` is out of range.
+
+    Source: Higham (2008), section 13.2.1.
+
+    >>> function_times_vector(np.sqrt, np.diag([1.0, 4.0]), np.array([1.0, 1.0]), 2).round(12).tolist()
+    [1.0, 2.0]
+    """
+    if not np.any(b):
+        return 0.0 * (as_operator(A) @ b)
+    V, T = (lanczos if hermitian else arnoldi)(A, b, steps)
+    values = hermitian_function(f, T) if hermitian else f(T)
+    return np.linalg.norm(b) * (V @ values[:, 0])
+
+
+def hermitian_function(f: Callable[[Any], Any], A: Any) -> Any:
+    """Return f(A) of a Hermitian matrix; its first derivative is right for repeated eigenvalues, too.
+
+    Args:
+        f: a differentiable function of numbers, applied to arrays entry by entry; gradients reach variables it captures.
+        A: Hermitian matrix (n, n); the lower triangle is used.
+
+    Returns:
+        The matrix f(A), (n, n).
+
+    Source: Daleckii and Krein; Higham (2008), theorem 3.11.
+
+    >>> hermitian_function(np.exp, np.zeros((2, 2))).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    values, Q = np.linalg.eigh(_held(A))
+    return (Q * f(values)) @ np.conj(Q.T) + _variation(f, A)
+
+
+def _held(A: Any) -> Any:
+    """Return A as a constant of the innermost derivative; enclosing derivatives see A."""
+    return np.copy(A)
+
+
+@adjoint(_held)
+def _held_with_pullback(A: Any) -> tuple[Any, Any]:
+    return np.copy(A), lambda dy: (None,)
+
+
+def _variation(f: Callable[[Any], Any], A: Any) -> Any:
+    """Return zeros whose derivative is that of f(A) for a fixed f, by Daleckii and Krein's theorem.
+
+    It is apart from the value, so that variables that f captures keep the derivative that they have there.
+    """
+    return np.zeros_like(A)
+
+
+@adjoint(_variation)
+def _variation_with_pullback(f: Callable[[Any], Any], A: Any) -> tuple[Any, Any]:
+    def back(dy: Any) -> tuple[Any, Any]:
+        values, Q = np.linalg.eigh(A)
+        inner = np.conj(Q.T) @ dy @ Q
+        symmetric = 0.5 * (inner + np.conj(inner.T))
+        return None, Q @ (_divided_differences(f, values) * symmetric) @ np.conj(Q.T)
+
+    return np.zeros_like(A), back
+
+
+def _divided_differences(f: Callable[[Any], Any], values: Any) -> Any:
+    """Return (f(x) - f(y)) / (x - y) for all pairs; the derivative in between for pairs that nearly agree."""
+    x, y = values[:, None], values[None, :]
+    near = (
+        np.abs(x - y) <= np.finfo(values.dtype).eps ** (1 / 3) * (np.abs(x) + np.abs(y)) + np.finfo(values.dtype).tiny
+    )
+    middle = 0.5 * (x + y)
+    slopes = jvp(f, (middle,), (np.ones_like(middle),))[1]
+    fx = f(values)
+    return np.where(near, slopes, (fx[:, None] - fx[None, :]) / np.where(near, 1.0, x - y))
