@@ -3,37 +3,54 @@
 A ``LinearOperator`` has a shape, a dtype and a product with a vector; operators can be added, multiplied, scaled and
 transposed. Iterative methods take operators, arrays, matrices of ``scipy.sparse``, SciPy's operators and functions: ``cg``
 for Hermitian positive definite matrices, ``minres`` for Hermitian ones, ``gmres``, ``bicgstab`` and ``idrs`` for all
-square ones, ``lsqr`` and ``lsmr`` for least squares; ``preconditioners`` speed them up. One more solve gives the gradient with respect to b and to the arrays that
+square ones, ``lsqr`` and ``lsmr`` for least squares; ``preconditioners`` speed them up, and ``solve`` chooses
+between them and the direct methods of structured operators. One more solve gives the gradient with respect to b and to the arrays that
 define A. ``functions`` estimates traces and log-determinants, and multiplies functions of matrices with vectors.
 """
 
 from . import functions, preconditioners
 from .krylov import Solution, Status, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres
 from .operators import (
+    Banded,
     Block,
+    BlockDiagonal,
+    Circulant,
     Conjugate,
     Dense,
     Diagonal,
     FunctionOperator,
     Identity,
+    Jacobian,
+    Kronecker,
     LinearOperator,
+    LowRankUpdate,
     Product,
     Scaled,
     ScipyOperator,
     Sparse,
     Sum,
+    Toeplitz,
     Transpose,
+    Triangular,
     as_operator,
+    tridiagonal,
 )
+from .solving import solve
 
 __all__ = [
+    "Banded",
     "Block",
+    "BlockDiagonal",
+    "Circulant",
     "Conjugate",
     "Dense",
     "Diagonal",
     "FunctionOperator",
     "Identity",
+    "Jacobian",
+    "Kronecker",
     "LinearOperator",
+    "LowRankUpdate",
     "Product",
     "Scaled",
     "ScipyOperator",
@@ -41,7 +58,9 @@ __all__ = [
     "Sparse",
     "Status",
     "Sum",
+    "Toeplitz",
     "Transpose",
+    "Triangular",
     "as_operator",
     "bicgstab",
     "cg",
@@ -52,6 +71,8 @@ __all__ = [
     "lsqr",
     "minres",
     "preconditioners",
+    "solve",
+    "tridiagonal",
 ]
 
 

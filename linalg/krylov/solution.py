@@ -48,6 +48,8 @@ class Solution:
     (iterations + 1, k); a column that ended earlier repeats its last entry."""
     code: int
     """The number of the ``status``; for several right-hand sides, the largest."""
+    method: str = ""
+    """The name of the method that found it."""
 
     @property
     def status(self) -> Status:

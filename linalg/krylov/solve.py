@@ -83,7 +83,7 @@ def columns(
     one = iterate if adjoint == "unrolled" else attach or _solve
     if b.ndim == 1:
         x, iterations, norm, history, code = one(method, A, b, x0, M, rtol, atol, limit)
-        return Solution(x, iterations, norm, history[: iterations + 1], code)
+        return Solution(x, iterations, norm, history[: iterations + 1], code, name)
     k = b.shape[1]
     dtype = np.result_type(A.dtype, b.dtype, np.float32)
     x, norms, histories = np.zeros(shape, dtype), np.zeros(k), np.zeros((limit + 1, k))
@@ -93,7 +93,7 @@ def columns(
         xj, steps, norm, history, ended = one(method, A, b[:, j], start, M, rtol, atol, limit)
         x[:, j], norms[j], histories[:, j] = xj, norm, history
         iterations, code = max(iterations, steps), max(code, ended)
-    return Solution(x, iterations, norms, histories[: iterations + 1], code)
+    return Solution(x, iterations, norms, histories[: iterations + 1], code, name)
 
 
 def _solve(

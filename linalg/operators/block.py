@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...core import BadInput
-from .linear_operator import LinearOperator, as_operator
+from .linear_operator import LinearOperator, as_operator, check_right_hand_side
 
 
 class Block(LinearOperator):
@@ -63,3 +63,61 @@ class Block(LinearOperator):
         if len(self.rows) != len(self.rows[0]) or not square:
             return super().diag()
         return np.concatenate([row[i].diag() for i, row in enumerate(self.rows)])
+
+
+class BlockDiagonal(LinearOperator):
+    """A matrix of blocks on the diagonal, and zeros elsewhere.
+
+    Args:
+        blocks: operators or matrices, of any shapes.
+
+    Raises:
+        BadInput: there are no blocks.
+
+    >>> A = BlockDiagonal([np.array([[2.0]]), np.eye(2)])
+    >>> (A @ np.ones(3)).tolist(), A.solve(np.ones(3)).tolist()
+    ([2.0, 1.0, 1.0], [0.5, 1.0, 1.0])
+    """
+
+    def __init__(self, blocks: Sequence[Any]) -> None:
+        self.blocks = [as_operator(block, f"block {i}") for i, block in enumerate(blocks)]
+        if not self.blocks:
+            raise BadInput("BlockDiagonal: there are no blocks, expected at least one")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (sum(block.shape[0] for block in self.blocks), sum(block.shape[1] for block in self.blocks))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.result_type(*[block.dtype for block in self.blocks])
+
+    def matvec(self, x: Any) -> Any:
+        return self._each(lambda block, part: block.matvec(part), x, 1)
+
+    def _each(self, act: Callable[[LinearOperator, Any], Any], x: Any, axis: int) -> Any:
+        parts, begin = [], 0
+        for block in self.blocks:
+            end = begin + block.shape[axis]
+            parts.append(act(block, x[begin:end]))
+            begin = end
+        return np.concatenate(parts)
+
+    def transpose(self) -> LinearOperator:
+        return BlockDiagonal([block.T for block in self.blocks])
+
+    def diag(self) -> Any:
+        if any(block.shape[0] != block.shape[1] for block in self.blocks):
+            return super().diag()
+        return np.concatenate([block.diag() for block in self.blocks])
+
+    @property
+    def is_solvable(self) -> bool:
+        return all(block.is_solvable for block in self.blocks)
+
+    def solve(self, b: Any) -> Any:
+        check_right_hand_side(self, b)
+        return self._each(lambda block, part: block.solve(part), b, 0)
+
+    def logdet(self) -> Any:
+        return sum(block.logdet() for block in self.blocks)

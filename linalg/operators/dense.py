@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core import BadInput
-from .linear_operator import CONVERSIONS, LinearOperator, inexact
+from ...core import BadInput, MorulaError
+from .linear_operator import CONVERSIONS, LinearOperator, check_right_hand_side, columns_times, inexact
 
 
 class Dense(LinearOperator):
@@ -51,6 +51,17 @@ class Dense(LinearOperator):
     def diag(self) -> Any:
         return np.diagonal(self.matrix)
 
+    @property
+    def is_solvable(self) -> bool:
+        return self.shape[0] == self.shape[1]
+
+    def solve(self, b: Any) -> Any:
+        check_right_hand_side(self, b)
+        return np.linalg.solve(self.matrix, b)
+
+    def logdet(self) -> Any:
+        return np.linalg.slogdet(self.matrix)[1]
+
 
 class Diagonal(LinearOperator):
     """A diagonal matrix: multiplies a vector entry by entry.
@@ -82,13 +93,24 @@ class Diagonal(LinearOperator):
         return self.diagonal * x
 
     def matmat(self, x: Any) -> Any:
-        return self.diagonal[:, None] * x
+        return columns_times(self.diagonal, x)
 
     def transpose(self) -> LinearOperator:
         return self
 
     def diag(self) -> Any:
         return self.diagonal
+
+    @property
+    def is_solvable(self) -> bool:
+        return True
+
+    def solve(self, b: Any) -> Any:
+        check_right_hand_side(self, b)
+        return columns_times(1.0 / without_zeros(self.diagonal, "Diagonal"), b)
+
+    def logdet(self) -> Any:
+        return np.sum(np.log(np.abs(self.diagonal)))
 
 
 class Identity(LinearOperator):
@@ -124,6 +146,25 @@ class Identity(LinearOperator):
 
     def diag(self) -> Any:
         return np.ones(self._size, self._dtype)
+
+    @property
+    def is_solvable(self) -> bool:
+        return True
+
+    def solve(self, b: Any) -> Any:
+        check_right_hand_side(self, b)
+        return b
+
+    def logdet(self) -> Any:
+        return np.zeros((), self._dtype)[()]
+
+
+def without_zeros(values: Any, what: str) -> Any:
+    """Return the values; raise an error if one is zero, since the operator is singular."""
+    if not np.all(values != 0.0):
+        i = int(np.argmin(values != 0.0))
+        raise MorulaError(f"{what} of shape ({len(values)}, {len(values)}) is singular: entry {i} is zero")
+    return values
 
 
 CONVERSIONS.append(((np.ndarray, list), Dense))

@@ -105,13 +105,20 @@ class Transpose(LinearOperator):
         return self.operator.dtype
 
     def matvec(self, x: Any) -> Any:
-        # A pullback is the conjugate transpose. A real operator is applied to the real and imaginary parts in turn.
-        _, back = pullback(self.operator.matvec, np.zeros(self.operator.shape[1], dtype=self.dtype))
-        if self.dtype.kind == "c":
-            return np.conj(back(np.conj(x))[0])
-        if np.iscomplexobj(x):
-            return back(np.real(x))[0] + 1j * back(np.imag(x))[0]
-        return back(x)[0]
+        return transposed_product(self.operator.matvec, np.zeros(self.operator.shape[1], dtype=self.dtype), x)
 
     def transpose(self) -> LinearOperator:
         return self.operator
+
+
+def transposed_product(f: Callable[[Any], Any], at: Any, x: Any) -> Any:
+    """Return the transposed Jacobian of f at a point times x, by the pullback, which is the conjugate transpose.
+
+    A real function's pullback is applied to the real and imaginary parts of x in turn.
+    """
+    _, back = pullback(f, at)
+    if np.iscomplexobj(at):
+        return np.conj(back(np.conj(x))[0])
+    if np.iscomplexobj(x):
+        return back(np.real(x))[0] + 1j * back(np.imag(x))[0]
+    return back(x)[0]

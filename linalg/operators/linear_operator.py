@@ -126,6 +126,51 @@ class LinearOperator(ABC):
         """
         return np.sum(self.diag())
 
+    @property
+    def is_solvable(self) -> bool:
+        """Whether ``solve`` knows a direct method for this structure."""
+        return False
+
+    def solve(self, b: Any) -> Any:
+        """Return x with A x = b by a direct method for this structure.
+
+        Args:
+            b: right-hand side (n,), or several as the columns of (n, k).
+
+        Raises:
+            BadInput: no direct method is known (``morula.linalg.solve`` chooses an iterative one), or the shapes do not
+                match.
+            MorulaError, LinAlgError: the operator is singular.
+
+        >>> from morula.linalg import Diagonal
+        >>> (2.0 * Diagonal(np.array([1.0, 2.0]))).solve(np.ones(2)).tolist()
+        [0.5, 0.25]
+        """
+        raise BadInput(f"no direct solve is known for a {type(self).__name__}: use morula.linalg.solve or gmres")
+
+    def approximate_inverse(self) -> LinearOperator | None:
+        """Return a preconditioner that the structure suggests, or None; ``morula.linalg.solve`` uses it.
+
+        >>> from morula.linalg import Toeplitz
+        >>> Toeplitz(np.array([2.0, 1.0, 0.0])).approximate_inverse()
+        <Circulant 3 x 3 float64>
+        """
+        return None
+
+    def logdet(self) -> Any:
+        """Return the logarithm of the absolute value of the determinant, where the structure makes it cheap.
+
+        Raises:
+            BadInput: it is not known; ``morula.linalg.functions.logdet`` estimates it.
+
+        >>> from morula.linalg import Diagonal
+        >>> Diagonal(np.array([1.0, 1.0])).logdet()
+        np.float64(0.0)
+        """
+        raise BadInput(
+            f"the determinant of a {type(self).__name__} is not known; estimate it by morula.linalg.functions.logdet"
+        )
+
     def todense(self) -> Any:
         """Return the matrix (m, n), computed with n products: for small operators and debugging.
 
@@ -225,6 +270,16 @@ class Conjugate(LinearOperator):
     def diag(self) -> Any:
         return np.conj(self.operator.diag())
 
+    @property
+    def is_solvable(self) -> bool:
+        return self.operator.is_solvable
+
+    def solve(self, b: Any) -> Any:
+        return np.conj(self.operator.solve(np.conj(b)))
+
+    def logdet(self) -> Any:
+        return self.operator.logdet()
+
 
 class Sum(LinearOperator):
     """The sum of two operators; ``left + right`` makes it.
@@ -299,6 +354,16 @@ class Product(LinearOperator):
     def transpose(self) -> LinearOperator:
         return Product(self.right.T, self.left.T)
 
+    @property
+    def is_solvable(self) -> bool:
+        return self.left.is_solvable and self.right.is_solvable
+
+    def solve(self, b: Any) -> Any:
+        return self.right.solve(self.left.solve(b))
+
+    def logdet(self) -> Any:
+        return self.left.logdet() + self.right.logdet()
+
 
 class Scaled(LinearOperator):
     """An operator times a number; ``factor * operator`` makes it.
@@ -332,6 +397,16 @@ class Scaled(LinearOperator):
     def diag(self) -> Any:
         return self.factor * self.operator.diag()
 
+    @property
+    def is_solvable(self) -> bool:
+        return self.operator.is_solvable
+
+    def solve(self, b: Any) -> Any:
+        return self.operator.solve(b) / self.factor
+
+    def logdet(self) -> Any:
+        return self.shape[0] * np.log(np.abs(self.factor)) + self.operator.logdet()
+
 
 CONVERSIONS: list[tuple[Any, Callable[[Any], LinearOperator]]] = []
 """Types that are accepted where an operator is expected, and the function that makes one of them."""
@@ -363,6 +438,21 @@ def as_operator(A: Any, name: str = "A") -> LinearOperator:
     what = f"an array of shape {np.shape(A)}" if isinstance(A, np.ndarray) else f"a {type(A).__name__}"
     remedy = "; wrap a function as FunctionOperator(function, (m, n))" if callable(A) else ""
     raise BadInput(f"{name} is {what}, expected a linear operator or a matrix (m, n){remedy}")
+
+
+def columns_times(vector: Any, x: Any) -> Any:
+    """Return the vector times x, or times each column of x."""
+    return vector * x if np.ndim(x) == 1 else vector[:, None] * x
+
+
+def check_right_hand_side(A: LinearOperator, b: Any) -> None:
+    """Raise BadInput unless A is square and b has as many rows."""
+    if A.shape[0] != A.shape[1]:
+        raise BadInput(f"solve: {type(A).__name__} of shape {A.shape}, expected a square operator")
+    if np.ndim(b) not in (1, 2) or np.shape(b)[0] != A.shape[0]:
+        raise BadInput(
+            f"solve: b has shape {np.shape(b)}, expected ({A.shape[0]},) or ({A.shape[0]}, k) for A of shape {A.shape}"
+        )
 
 
 def inexact(array: Any) -> Any:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import _sparsetools, bsr_array, csr_array, sparray, spmatrix
+from scipy.sparse import _sparsetools, bsr_array, csc_array, csr_array, sparray, spmatrix
+from scipy.sparse.linalg import splu
 
-from ...core import BadInput, constant
-from .linear_operator import CONVERSIONS, LinearOperator, inexact
+from ...core import BadInput, MorulaError, callback, constant, implicit, tree
+from .linear_operator import CONVERSIONS, LinearOperator, check_right_hand_side, inexact
 
 
 class Sparse(LinearOperator):
@@ -84,6 +85,21 @@ class Sparse(LinearOperator):
         np.add.at(found, outer, np.where(outer == self.indices, self.data, 0.0))
         return found[: min(self._shape)]
 
+    @property
+    def is_solvable(self) -> bool:
+        return self._shape[0] == self._shape[1]
+
+    def solve(self, b: Any) -> Any:
+        check_right_hand_side(self, b)
+        dtype = np.result_type(self.data, b)
+        like = np.zeros(b.shape, dtype)
+        x = _solved(like, self.data.astype(dtype), self.indices, self.indptr, self.by_columns, b.astype(dtype))
+
+        def by(operator: LinearOperator) -> Any:
+            return lambda pull, dx: tree.flatten(operator.solve(tree.flatten(like)[1](dx)))[0]
+
+        return implicit(x, lambda x: self @ x - b, (by(self.H), by(self)))
+
     def tocsr(self) -> Any:
         """Return the matrix as a ``csr_array`` of SciPy.
 
@@ -103,6 +119,21 @@ def sparse(matrix: Any) -> Sparse:
         return Sparse(np.ravel(matrix.data)[places.data], places.indices, places.indptr, matrix.shape)
     compressed = matrix if matrix.format in ("csr", "csc") else matrix.tocsr()
     return Sparse(compressed.data, compressed.indices, compressed.indptr, matrix.shape, compressed.format == "csc")
+
+
+@constant
+def _solved(like: Any, data: Any, indices: Any, indptr: Any, by_columns: bool, b: Any) -> Any:
+    return callback(_by_superlu, like, data, indices, indptr, by_columns, b)
+
+
+def _by_superlu(data: Any, indices: Any, indptr: Any, by_columns: bool, b: Any) -> Any:
+    n = len(indptr) - 1
+    try:
+        # The rows of a matrix are the columns of its transpose.
+        factors = splu(csc_array((data, indices, indptr), shape=(n, n)))
+    except RuntimeError as error:
+        raise MorulaError(f"Sparse of shape ({n}, {n}) is singular: SuperLU found a pivot of zero") from error
+    return factors.solve(b, "N" if by_columns else "T")
 
 
 @constant
