@@ -23,6 +23,7 @@ class Connected:
     run_taylor: Late  # taylor.run: the coefficients of a function's Taylor series
     call_in_taylor: Late  # taylor.custom: a call of a function with a custom derivative, in Taylor mode
     series_of_root: Late  # taylor.custom: the solution of an equation, in Taylor mode
+    call_compiled_forward: Late  # forward.compiled: a call of a structured function, in forward mode
     call_with_tangent: Late  # forward.custom: a call of a function with a custom tangent, in forward mode
     awaited: Late  # fused: a place in a rewritten function where an expression becomes one operation
     site: Late  # fused: an expression as one operation

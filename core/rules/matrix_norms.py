@@ -13,7 +13,7 @@ import numpy as np
 
 from .matrix_factorisations import resolution, safe_reciprocal, singular_values_cotangent
 from .products import hermitian as dagger
-from .table import vjp
+from .table import reduces, vjp
 from .transposes import restore
 
 
@@ -114,6 +114,7 @@ def matrix_norm_pullback(dy: Any, y: Any, x: Any, *, keepdims: bool = False, ord
 
 vjp(np.linalg.norm, norm_pullback, order_pullback)
 vjp(np.linalg.vector_norm, vector_norm_pullback)
+reduces(np.linalg.norm, np.linalg.vector_norm)
 vjp(np.linalg.matrix_norm, matrix_norm_pullback)
 
 

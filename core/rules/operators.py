@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.vocabulary import larger, largest, smaller, smallest
-from .table import elementwise, joint, vjp, zero
+from .table import elementwise, joint, pointwise, vjp, zero
 
 
 def exponent_partial(y: Any, x: Any, n: Any) -> Any:
@@ -103,6 +103,7 @@ joint(pow, power_pullback)
 joint(divmod, divmod_pullback)
 
 vjp((abs, operator.abs), absolute_pullback)
+pointwise(abs, operator.abs)
 elementwise(float, lambda y, x: 1, finite=True)
 vjp(
     complex,

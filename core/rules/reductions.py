@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .table import joint, linear, vjp, zero
+from .table import joint, linear, reduces, vjp, zero
 from .transposes import restore, spread, unbroadcast, widen
 
 UNSET = np._NoValue
@@ -449,3 +449,5 @@ zero(np.allclose, np.array_equal, np.array_equiv)
 
 
 linear((np.sum, np.mean, np.cumsum, np.trapezoid, np.trace, np.linalg.trace))
+reduces(np.prod, np.var, np.std, np.max, np.min, np.amax, np.amin, np.ptp)
+reduces(np.nansum, np.nanprod, np.nanmean, np.nanvar, np.nanstd, np.nanmax, np.nanmin)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .operators import exponent_from_one, exponent_partial
-from .table import elementwise, joint, vjp, zero
+from .table import elementwise, joint, pointwise, vjp, zero
 
 
 def digamma(x: float) -> float:
@@ -114,6 +114,7 @@ elementwise(math.erfc, lambda y, x: -1.1283791670955126 * math.exp(-x * x), fini
 
 # Parts, signs and remainders of a float.
 vjp(math.fabs, lambda dy, y, x: dy if x > 0 else -dy if x < 0 else 0 * dy)
+pointwise(math.fabs)
 elementwise(math.copysign, lambda y, x, s: math.copysign(1.0, x) * math.copysign(1.0, s), 0, finite=True)
 elementwise((math.fmod, math.remainder), lambda y, a, b: 1, lambda y, a, b: -round((a - y) / b) if y == y else y)
 elementwise(math.ldexp, lambda y, x, i: math.ldexp(1.0, i), 0)

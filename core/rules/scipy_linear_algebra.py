@@ -25,7 +25,7 @@ from .matrix_factorisations import from_triangle, onto_triangle, singular_values
 from .matrix_norms import norm_pullback
 from .products import hermitian as dagger
 from .scipy_factorisations import for_columns, outer, refuse_overwrite
-from .table import expansion, joint, solves, vjp
+from .table import expansion, joint, reduces, solves, vjp
 
 
 def transpose(a: Any) -> Any:
@@ -251,6 +251,7 @@ def gelsy_pullback(dy: Any, y: Any, a: Any, b: Any, cond: Any = None) -> tuple[A
 
 
 vjp(scipy.linalg.norm, scipy_norm_pullback)
+reduces(scipy.linalg.norm)
 vjp(scipy.linalg.pinv, scipy_pinv_pullback)
 vjp(scipy.linalg.pinvh, pinvh_pullback)
 joint(scipy.linalg.lstsq, scipy_lstsq_pullback)

@@ -302,4 +302,5 @@ linear((np.swapaxes, np.moveaxis, np.rollaxis, np.flip, np.fliplr, np.flipud, np
 linear((np.broadcast_to, np.tile, np.repeat, np.resize, np.array, np.asarray, np.asanyarray, np.copy))
 linear((np.tril, np.triu, np.diagonal, np.diag, np.diagflat))
 linear(np.linspace, (0, 1))
+linear((np.broadcast_arrays, np.atleast_1d, np.atleast_2d, np.atleast_3d), tuple(range(32)))
 linear((np.full, np.full_like), 1)

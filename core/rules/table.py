@@ -28,7 +28,8 @@ so a rule can be inlined into an adjoint, differentiated again, batched and comp
 ``linear(f, *arguments)``, beside a pullback, says that the function is linear in these arguments, so its own tangent.
 
 ``solves(f, product)``, beside a pullback, says that the function solves a linear equation, and ``expansion(f, program)`` gives a
-program whose series close; Taylor mode uses them.
+program whose series close; Taylor mode uses them. ``pointwise(f)`` and ``reduces(f)`` say that a pullback acts element by element,
+or that each element of the operand contributes to one element of the result; ``tangents`` uses these.
 
 A further form is for compiled functions that are easier to rewrite in Python than to differentiate by hand:
 
@@ -55,7 +56,7 @@ from typing import Any
 import numpy as np
 
 from ..values.cotangents import along_masked, conform, scale, scale_masked
-from ..values.strong_zero import conjugate_product, product, strong, weak
+from ..values.strong_zero import conjugate_product, strong, weak
 
 Function = Callable[..., Any]
 
@@ -264,6 +265,30 @@ def solves(functions: Function | Sequence[Function], product: Function, matrix: 
         EQUATIONS[function] = Equation(product, matrix, right)
 
 
+POINTWISE: set[Any] = set()
+"""Functions whose pullback multiplies element by element: see ``pointwise``."""
+
+
+def pointwise(*functions: Function) -> None:
+    """Register functions with pullbacks that, for real operands, multiply the cotangent element by element.
+
+    Such a pullback maps tangents, too, once they have the shape of the result.
+    """
+    POINTWISE.update(functions)
+
+
+REDUCES: set[Any] = set()
+"""Functions that reduce their first argument along its ``axis``: see ``reduces``."""
+
+
+def reduces(*functions: Function) -> None:
+    """Register functions in which each element of the first argument contributes to one element of the result.
+
+    They reduce along ``axis``, and keep it if ``keepdims`` is true.
+    """
+    REDUCES.update(functions)
+
+
 EXPANSIONS: dict[Any, Function] = {}
 
 
@@ -367,54 +392,6 @@ def pull_strongly(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: di
         None if p is None or p == 0 else conform(weak(p(dy, y, *args, **kwargs)), x)
         for p, x in zip(rule.pullbacks, args)
     ]
-
-
-def push(rule: Rule, tangents: Sequence[Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The tangent of the result for those of the positional arguments, None for zero; NotImplemented without a formula.
-
-    It has the form of the result but for broadcasting, dtype and the imaginary part of a real result.
-    """
-    if rule.partials:
-        total = None
-        for t, p in zip(tangents, rule.partials):
-            if t is not None and p != 0:
-                part = rule.along(t, p(y, *args))  # type: ignore[operator,misc]
-                total = part if total is None else total + part
-        return total
-    return _push_linear(rule, tangents, args, kwargs)
-
-
-def push_strongly(rule: Rule, tangents: Sequence[Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``push`` with products in which a tangent of zero gives zero: see ``strong_zero``."""
-    if rule.partials:
-        total = None
-        for t, p in zip(tangents, rule.partials):
-            if t is not None and p != 0:
-                part = product(t, p(y, *args))  # type: ignore[operator,misc]
-                total = part if total is None else total + part
-        return total
-    return weak(_push_linear(rule, [strong(t) for t in tangents], args, kwargs))
-
-
-def _push_linear(rule: Rule, tangents: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    groups = linear_in(rule.function, kwargs)
-    varying = [i for i, t in enumerate(tangents) if t is not None]
-    if not groups or rule.position_of_out < len(args) or any(not any(i in g for g in groups) for i in varying):
-        return NotImplemented
-    total = None
-    for group in groups:
-        if any(i in group for i in varying):
-            given = [_or_zero(tangents[i], x) if i in group else x for i, x in enumerate(args)]
-            part = rule.function(*given, **kwargs)
-            total = part if total is None else total + part
-    return total
-
-
-def _or_zero(t: Any, x: Any) -> Any:
-    """Return a tangent of ``x`` with zeros in place of None."""
-    if isinstance(x, (list, tuple)):
-        return [_or_zero(None if t is None else t[i], e) for i, e in enumerate(x)]
-    return np.zeros_like(x) if t is None else t
 
 
 def _each(functions: Function | Sequence[Function]) -> Sequence[Function]:

@@ -24,7 +24,7 @@ from .operators import (
     nonzero_divisor,
     power_below,
 )
-from .table import elementwise, joint, linear, vjp, zero
+from .table import elementwise, joint, linear, pointwise, vjp, zero
 
 
 def larger_share(y: Any, a: Any, b: Any) -> Any:
@@ -181,10 +181,12 @@ joint(np.frexp, frexp_pullback)
 elementwise(np.ldexp, lambda y, x, i: np.ldexp(1.0, i), 0)
 elementwise((np.nextafter, math.nextafter), lambda y, x, towards: 1, 0, finite=True)
 joint(np.nan_to_num, finite_pullback)
+pointwise(np.absolute, np.fabs, np.sign, np.clip, umath.clip, np.nan_to_num)  # type: ignore[attr-defined]
 
 # Other functions of one variable.
 vjp(np.sinc, lambda dy, y, x: dy * np.conj(sinc_partial(x)))
 vjp(np.i0, i0_pullback)
+pointwise(np.sinc, np.i0)
 
 # Conversions of a number.
 elementwise((np.float16, np.float32, np.float64, np.longdouble), lambda y, x: 1, finite=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import NoDerivative
 from ...rules.connected import connected
-from ...rules.table import push, push_strongly
+from ...rules.tangents import push, push_strongly
 from ...values.memory import blank_memory, corresponding, owner
 from ...values.numbers import call_on
 from ...values.strong_zero import is_nan

@@ -17,6 +17,7 @@ from ...values.tree import spelled
 from ..recorded.pullback import run_on
 from ..recorded.structure import Arguments, Node, as_gradient, plain
 from ..recorded.tape import Tape, around
+from .compiled import run_whole
 from .pushes import PUSHES
 from .tangents import Tangents, forward_tape
 
@@ -33,6 +34,10 @@ def run_forward(
         NoDerivative: the tangent of the result depends on a call without a derivative.
     """
     parent, is_outermost = around(parent), parent is None
+    if not kwargs and (parent is None or parent.observer is None):
+        found = run_whole(parent, f, primals, tangents)
+        if found is not None:
+            return found
     pairs = paired(tuple(primals), tuple(tangents))
     chosen = sorted({path[0][1] for path, _, dx in pairs if dx is not None})
     pairs = once([pair for pair in pairs if pair[0][0][1] in chosen])

@@ -30,13 +30,10 @@ def call_compiled_form(
 
     ``otherwise(tape, function, args, kwargs)`` is the call in general, for later calls with arguments of other types.
     """
+    if tape.tangents is not None:
+        return connected.call_compiled_forward(tape, function, args, kwargs)
     values = parameters(function, args, kwargs)
-    if (
-        values is None
-        or tape.tangents is not None
-        or tape.integers
-        and any(type(x) is not Int and carries(tape, x) for x in values)
-    ):
+    if values is None or tape.integers and any(type(x) is not Int and carries(tape, x) for x in values):
         return NOT_COMPILED
     run = run_compiled(tape, tape.parent, function, values)
     if run is None:

@@ -1,7 +1,8 @@
-"""The structured tier: compile a function to a forward and a backward sweep for the types of its arguments.
+"""The structured tier: compile a function for the types of its arguments, to a form of Python for each mode.
 
-A function qualifies if its source has a structured form and every call in it is known and free of side effects.  It
-then runs as two Python functions that keep saved values in local variables.  All other functions are recorded.
+A function qualifies if its source has a structured form and every call in it is known and free of side effects.  For
+reverse mode, it then runs as two Python functions, a forward and a backward sweep, that keep saved values in local
+variables; for forward mode as one, which computes tangents as well.  All other functions are recorded.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ...source.statements import STATIC, lower
 from ...values.cotangents import zeros_for_none
 from ...values.numbers import NUMBERS
 from ...values.passing import drop, forgets, pass_by
+from .forward import forward
 from .inference import OBJECT, Inference, Type, type_of
 from .sweeps import reverse
 
@@ -36,7 +38,9 @@ class Compiled:
     guards: list[tuple[Any, str, Any]] = field(default_factory=list)
     forward: Callable[..., Any] | None = None
     backward: Callable[..., Any] | None = None
-    text: tuple[str, str] = ("", "")
+    push: Callable[..., Any] | None = None  # in forward mode, in place of the two sweeps
+    text: tuple[str, ...] = ()
+    failures: int = 0  # how often ``push`` raised or gave NaN, so that the run was recorded
     waiting: list[tuple[dict[str, Any], str, str]] = field(default_factory=list)
     is_recursive: bool = False
     called: list[tuple[FunctionType, Any]] = field(default_factory=list)  # functions among the guards, and their code
@@ -62,25 +66,30 @@ class Compiled:
 Key = tuple[Any, ...]
 _compiled: dict[Key, Compiled | str] = {}
 _unstructured: dict[Any, str] = {}  # code that has no structured form for any argument types, with the reason
-_variants: dict[Any, int] = {}
+_variants: dict[tuple[Any, bool], int] = {}
 _outdated: dict[Any, int] = {}  # how often the code was recompiled because a global that it reads was rebound
-_of_many_shapes: set[Any] = set()  # code that is specialised on numbers of axes instead of shapes
+_of_many_shapes: set[tuple[Any, bool]] = set()  # code that is specialised on numbers of axes, not shapes, by mode
 MOST_VARIANTS = 16
 _in_progress: dict[Key, Compiled] = {}
 _together: list[Compiled] = []  # the function being compiled, and the callees compiled with it
 
 
-def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bool, ...] | None = None) -> Any:
+def compiled_for(
+    function: FunctionType,
+    args: tuple[Any, ...],
+    active: tuple[bool, ...] | None = None,
+    is_forward: bool = False,
+) -> Any:
     """Return the compiled form of a call, or None if it has to be recorded.
 
     ``args`` holds all arguments in the order of the parameters, then the contents of the closure.  ``active`` says
-    which of them are differentiated; None stands for all numbers and arrays.
+    which of them are differentiated; None stands for all numbers and arrays.  ``is_forward`` selects the mode.
     """
     code = function.__code__
     if code in _unstructured:
         return None
-    shaped = code not in _of_many_shapes
-    parts: list[Any] = [code, id(function.__globals__), active]
+    shaped = (code, is_forward) not in _of_many_shapes
+    parts: list[Any] = [code, id(function.__globals__), active, is_forward]
     for x in args:
         kind = type(x)
         if kind is float or kind is int or kind is np.float64:
@@ -100,11 +109,16 @@ def compiled_for(function: FunctionType, args: tuple[Any, ...], active: tuple[bo
     if type(found) is str:
         return None
     with one_at_a_time:
-        return _compile_for(function, args, active, key, shaped)
+        return _compile_for(function, args, active, is_forward, key, shaped)
 
 
 def _compile_for(
-    function: FunctionType, args: tuple[Any, ...], active: tuple[bool, ...] | None, key: Key, shaped: bool
+    function: FunctionType,
+    args: tuple[Any, ...],
+    active: tuple[bool, ...] | None,
+    is_forward: bool,
+    key: Key,
+    shaped: bool,
 ) -> Compiled | None:
     code = function.__code__
     pass_by(function)
@@ -119,10 +133,10 @@ def _compile_for(
     try:
         lowered = lower(function, {i: x for i, x in enumerate(args) if type(x) in STATIC})
         if found is None:
-            _variants[code] = _variants.get(code, 0) + 1
-            if _variants[code] > MOST_VARIANTS and shaped:
-                _of_many_shapes.add(code)
-                return compiled_for(function, args, active)
+            count = _variants[code, is_forward] = _variants.get((code, is_forward), 0) + 1
+            if count > MOST_VARIANTS and shaped:
+                _of_many_shapes.add((code, is_forward))
+                return compiled_for(function, args, active, is_forward)
     except (Unstructured, NoSource) as reason:
         if any(type(x) in STATIC for x in args):
             _compiled[key] = str(reason)  # perhaps only for this static value
@@ -132,7 +146,7 @@ def _compile_for(
     types = tuple(type_of(x) if shaped else _without_shape(type_of(x)) for x in args)
     mask = tuple(t.kind in ("real", "array", "number") for t in types) if active is None else active
     try:
-        found = _compiled[key] = _compile(function, types, mask, key, lowered)
+        found = _compiled[key] = _compile(function, types, mask, is_forward, key, lowered)
     except (Unstructured, NoSource) as reason:
         _compiled[key] = str(reason)
         return None
@@ -142,9 +156,11 @@ def _compile_for(
 @forgets
 def _forget(code: CodeType, scope: int) -> None:
     drop(_compiled, code, scope)
-    for about in (_unstructured, _variants, _outdated):
+    for about in (_unstructured, _outdated):
         about.pop(code, None)
-    _of_many_shapes.discard(code)
+    for is_forward in (False, True):
+        _variants.pop((code, is_forward), None)
+        _of_many_shapes.discard((code, is_forward))
 
 
 def is_structured(function: FunctionType) -> bool:
@@ -165,6 +181,7 @@ def _compile(
     function: FunctionType,
     types: tuple[Type, ...],
     mask: tuple[bool, ...],
+    is_forward: bool,
     key: Key,
     made: Any = None,
     static: dict[int, Any] | None = None,
@@ -189,7 +206,7 @@ def _compile(
             raise Unstructured(f"an object as argument of {callee.__qualname__}")
         if active is None:
             active = tuple(t.kind in ("real", "array", "number") for t in argument_types)
-        inner_key = callee.__code__, id(callee.__globals__), *argument_types, active, *static.items()
+        inner_key = callee.__code__, id(callee.__globals__), *argument_types, active, is_forward, *static.items()
         if inner_key in _in_progress:
             _in_progress[inner_key].is_recursive = True
             return _in_progress[inner_key]
@@ -197,7 +214,7 @@ def _compile(
         if type(found) is str:
             raise Unstructured(found)
         if type(found) is not Compiled or not found.is_current():
-            found = _compile(callee, argument_types, active, inner_key, static=static)
+            found = _compile(callee, argument_types, active, is_forward, inner_key, static=static)
             _compiled[inner_key] = found
         compiled.guards += found.guards
         compiled.called += found.called
@@ -217,8 +234,9 @@ def _compile(
         def compiled_callee(op: Operation, op_mask: tuple[bool, ...]) -> Compiled:
             return _compile_callee(callees[op], op, op_mask)
 
-        forward, backward = reverse(lowered, active, compiled_callee)
-        sweeps = [build(verify(f)) for f in (forward, backward)]
+        transform = forward if is_forward else reverse
+        made_of = transform(lowered, active, compiled_callee)
+        printed = [build(verify(f)) for f in (made_of if isinstance(made_of, tuple) else (made_of,))]
     finally:
         del _in_progress[key]
         if not _in_progress:
@@ -228,9 +246,10 @@ def _compile(
                 made_now.guards = guards
                 made_now.called = _functions(guards)
             _together.clear()
-    compiled.forward, compiled.backward = sweeps[0][0], sweeps[1][0]
-    compiled.text = sweeps[0][1], sweeps[1][1]
-    for _, _, links, namespace in sweeps:
+    for name, form in zip(("push",) if is_forward else ("forward", "backward"), printed):
+        setattr(compiled, name, form[0])
+    compiled.text = tuple(form[1] for form in printed)
+    for _, _, links, namespace in printed:
         for name, link in links.items():
             _link(link, namespace, name)
     for namespace, name, attribute in compiled.waiting:

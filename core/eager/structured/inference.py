@@ -82,6 +82,10 @@ SINGLE = {
 }
 
 
+TO_ONE_NUMBER = (np.sum, np.mean, np.prod, np.max, np.min, np.var, np.std, np.linalg.norm)
+"""Functions that reduce an array, if it is the only argument, to one real number."""
+
+
 def real_power(a: Any, b: Any) -> Any:
     """Compute ``a ** b`` where a real result was inferred; a negative base may give a complex one."""
     y = a**b
@@ -388,7 +392,7 @@ class Inference:
 
     def single(self, callee: Any, types: list[Type], op: Operation) -> Type:
         first = types[0]
-        if callee in (np.sum, np.mean, np.prod, np.max, np.min) and first.kind == "array" and len(types) == 1:
+        if callee in TO_ONE_NUMBER and first.kind == "array" and len(types) == 1:
             return REAL
         if callee in (float, largest, smallest) or callee in (abs, operator.abs, np.abs) and first.kind == "real":
             return REAL

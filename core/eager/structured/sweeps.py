@@ -16,9 +16,8 @@ import numpy as np
 from ...ir.dynamic import Block, Function, Link, Operation, Value, definitions, operands, walk
 from ...ir.vocabulary import UNPACK, Unstructured, make_list, make_tuple
 from ...rules import find_rule
-from ...source.partials import expression_of, fold, used_parameters
 from ...values.cotangents import accumulate, add_at, as_array, buffer_like, conform, filled, scale, scale_masked
-from .inference import active_values
+from .writer import Writer
 
 Cotangents = dict[Value, Value]
 
@@ -36,16 +35,11 @@ def reverse(
     return _Reverse(function, active_parameters, compiled_callee).run()
 
 
-class _Reverse:
+class _Reverse(Writer):
     def __init__(self, function: Function, parameters: Sequence[Value], compiled_callee: Any) -> None:
-        self.function = function
-        self.parameters = parameters
-        self.compiled_callee = compiled_callee
-        self.active = active_values(function, parameters)
+        super().__init__(function, parameters, compiled_callee)
         self.owned: set[Value] = set()  # cotangents without aliases, which may be added to in place
         self.maybe_scalar: set[Value] = set()  # cotangents of arrays that may be one number for all entries
-        self.out: list[Operation] = []
-        self.line = 0
 
     def run(self) -> tuple[Function, Function]:
         block = self.function.block
@@ -75,14 +69,6 @@ class _Reverse:
         return forward, backward
 
     # Building
-
-    def emit(self, kind: str, callee: Any, values: Sequence[Value], results: int = 1, **more: Any) -> list[Value]:
-        made = [Value() for _ in range(results)]
-        self.out.append(Operation(kind, callee, list(values), results=made, line=self.line, **more))
-        return made
-
-    def call(self, callee: Any, *values: Value) -> Value:
-        return self.emit("call", callee, values)[0]
 
     def packed(self, values: list[Value]) -> Value:
         if len(values) == 1:
@@ -235,27 +221,6 @@ class _Reverse:
     def is_maybe_scalar(self, g: Value) -> bool:
         return g.is_constant or g in self.maybe_scalar
 
-    def inline(self, partial: Callable[..., Any], values: list[Value]) -> Value:
-        """Insert the operations of a partial derivative if it is an expression, else a call of it."""
-        used = used_parameters(partial)
-        lowered = expression_of(partial)
-        if lowered is not None:
-            mapping = dict(zip(lowered.parameters, values))
-            operations = []
-            for op in lowered.block.operations:
-                (old,) = op.results
-                mapping[old] = Value()
-                operands_ = [mapping.get(v, v) for v in op.operands]
-                operations.append(
-                    Operation("call", op.callee, operands_, op.keywords, results=[mapping[old]], line=self.line)
-                )
-            result = lowered.block.results[0]
-            block = Block(operations=operations, results=[mapping.get(result, result)])
-            fold(block)
-            self.out += block.operations
-            return block.results[0]
-        return self.call(partial, *(v if i in used else Value(constant=None) for i, v in enumerate(values)))
-
     def reverse_ruled(self, op: Operation, rule: Any, y: Value, dy: Value, cotangents: Cotangents) -> None:
         (x, *_) = op.operands
         if op.callee in (np.sum, np.mean) and len(op.operands) == 1 and x.type.kind == "array":
@@ -267,9 +232,7 @@ class _Reverse:
         dy = self.full(dy, y)
 
         def pulled(pullback: Callable[..., Any]) -> Value:
-            used = used_parameters(pullback)
-            values = [dy, y, *op.operands]
-            values = [v if i in used or i >= len(op.positional) + 2 else _NONE for i, v in enumerate(values)]
+            values = self.used_by(pullback, op, dy, y)
             return self.emit("call", pullback, values, keywords=op.keywords)[0]
 
         together = pulled(rule.together) if rule.together is not None else None
@@ -449,9 +412,6 @@ class _Reverse:
 
 
 SEPARATE_STACKS = 4
-
-
-_NONE = Value(constant=None)
 
 
 def _blocks(block: Block) -> list[Block]:
