@@ -16,7 +16,8 @@ import numpy as np
 from ...rules import find_rule
 from ...rules.connected import connected
 from ...rules.registry import HANDLERS
-from ...values.numbers import REAL, Int, call_on
+from ...source.expressions import STATIC
+from ...values.numbers import INEXACT, NUMBERS, REAL, Int, call_on
 from ...values.silence import raising
 from ...values.strong_zero import is_nan
 from ...values.tangents import has_tangent
@@ -96,10 +97,15 @@ def call_compiled(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwa
     values = None if tangents.is_series else parameters(function, args, kwargs)
     if values is None:
         return NOT_COMPILED
+    ts: list[Any] = []
     for x in values:
-        if type(x) is Int or tape.integers is not None and carries(tape, x):
+        kind = type(x)
+        if kind is Int or tape.integers is not None and carries(tape, x):
             return NOT_COMPILED
-    found = run_compiled(tape, tape.parent, function, values, [tangents.get(x) for x in values])
+        if kind not in NUMBERS and kind not in STATIC:
+            return NOT_COMPILED
+        ts.append(tangents.get(x) if kind in INEXACT else None)
+    found = run_compiled(tape, tape.parent, function, values, ts)
     if found is None:
         return NOT_COMPILED
     y, t = found

@@ -260,9 +260,10 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         if function in known.functions:
             known.functions.enter(function, lambda tape, /, *args, **kwargs: _call_unread(tape, function, args, kwargs))
         return _call_unread(tape, function, args, kwargs)
-    if known.runs and (tape.tangents is None or not is_structured(function)):
-        # A function without a compiled form for this call is recorded in all later calls too.
-        known.functions.settle(function, recorded, template_of(function).is_current)
+    if known.runs:
+        # A function without a compiled form for this call is recorded in all later calls too; reverse mode may have one.
+        found = recorded if tape.tangents is None or not is_structured(function) else _in_forward_mode(function, recorded)
+        known.functions.settle(function, found, template_of(function).is_current)
     if is_raised():
         return recorded(tape, *args, **kwargs)
     raised = DeepRecursion()
@@ -276,6 +277,15 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         except BaseException:
             undo(ending)
             raise
+
+
+def _in_forward_mode(function: FunctionType, recorded: Handler) -> Handler:
+    """Return the form of a function that is recorded on tapes of forward mode, and called as in general on others."""
+
+    def call_in_mode(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
+        return recorded(tape, *args, **kwargs) if tape.tangents is not None else _call_python(tape, function, args, kwargs)
+
+    return call_in_mode
 
 
 def _call_unread(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
