@@ -44,7 +44,6 @@ argument: ``conform`` sums over broadcast axes, drops the imaginary part for a r
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -55,7 +54,7 @@ from typing import Any
 
 import numpy as np
 
-from ..values.cotangents import along_masked, conform, scale, scale_masked
+from ..values.cotangents import conform, scale, scale_masked
 from ..values.strong_zero import conjugate_product, strong, weak
 
 Function = Callable[..., Any]
@@ -74,14 +73,11 @@ class Rule:
     finite: bool | Function = False
     scale: Function = field(init=False)
     """Multiplies a cotangent by a slope; masks zero cotangents if the slope may be infinite."""
-    along: Function = field(init=False)
-    """Multiplies a tangent by a slope in the same way."""
 
     def __post_init__(self) -> None:
         # Not a cached property: pullbacks read it while they are recorded, and in Python 3.11 such a property takes a
         # lock, at which a recorded program looks for values of other threads.
         object.__setattr__(self, "scale", scale if self.finite is True else scale_masked)
-        object.__setattr__(self, "along", operator.mul if self.finite is True else along_masked)
 
     def is_finite(self, *operands: Any) -> bool:
         """Whether the partial derivatives are finite at all finite operands, given those that are constants.

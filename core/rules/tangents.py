@@ -27,13 +27,14 @@ from .table import EQUATIONS, POINTWISE, REDUCES, RULES, Rule, linear_in
 def push(rule: Rule, tangents: Sequence[Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The tangent of the result for those of the positional arguments, None for zero; NotImplemented without a formula.
 
-    It has the form of the result but for broadcasting, dtype and the imaginary part of a real result.
+    It has the form of the result but for broadcasting, dtype and the imaginary part of a real result.  Where it is NaN,
+    ``push_strongly`` finds it.
     """
     if rule.partials:
         total = None
         for t, p in zip(tangents, rule.partials):
             if t is not None and p != 0:
-                part = rule.along(t, p(y, *args))  # type: ignore[operator,misc]
+                part = t * p(y, *args)  # type: ignore[operator,misc]
                 total = part if total is None else total + part
         return total
     t = _push_linear(rule, tangents, args, kwargs)

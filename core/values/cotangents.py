@@ -25,15 +25,7 @@ def scale_masked(dy: Any, partial: Any) -> Any:
     >>> scale_masked(np.array([0.0, 1.0]), np.array([np.inf, 2.0])).tolist()
     [0.0, 2.0]
     """
-    return _masked(scale(dy, partial), dy)
-
-
-def along_masked(t: Any, partial: Any) -> Any:
-    """Return ``t * partial``, a tangent times a slope, masked like ``scale_masked``."""
-    return _masked(t * partial, t)
-
-
-def _masked(g: Any, dy: Any) -> Any:
+    g = scale(dy, partial)
     if isinstance(g, (np.ndarray, np.generic)) and not np.isfinite(g).all():
         # The result depends on dy also where dy is zero: 0 * dy keeps it for a second derivative.
         g = np.where((dy == 0) & np.isnan(g), 0 * dy, g)

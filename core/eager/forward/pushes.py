@@ -43,7 +43,17 @@ def pushes(*kinds: Any) -> Callable[[Any], Any]:
 # Functions with a rule
 
 
-@pushes(apply.pull_back, plain_calls.pull_elementwise)
+@pushes(plain_calls.pull_elementwise)
+def _elementwise(tangents: Tangents, record: Record) -> None:
+    _, y, rule, args, kwargs = record
+    ts = [tangents.get(x) for x in args]
+    for t in ts:
+        if t is not None:
+            tangents.set(y, pushed(tangents, rule, ts, y, args, kwargs))
+            return
+
+
+@pushes(apply.pull_back)
 def _by_rule(tangents: Tangents, record: Record) -> None:
     _, y, rule, args, kwargs = record
     ts = [tangents.get(x) for x in args]
@@ -71,11 +81,11 @@ def _by_binary_rule(tangents: Tangents, record: Record) -> None:
 def pushed(tangents: Tangents, rule: Any, ts: Any, y: Any, args: Any, kwargs: Any) -> Any:
     """Return the tangent of a result by the rule's formula, NotImplemented if it has none."""
     try:
-        t = tangents.run(push, rule, ts, y, args, kwargs)
+        t = push(rule, ts, y, args, kwargs) if tangents.tape.parent is None else tangents.run(push, rule, ts, y, args, kwargs)
+        if t is NotImplemented or t is not None and not (t != t if type(t) is float else _is_nan(t)):
+            return t
     except SINGULAR:  # Python's arithmetic raises where NumPy gives inf or NaN
-        t = None
-    if t is NotImplemented or t is not None and not _is_nan(t):
-        return t
+        pass
     of_numpy = [apply.of_numpy(x) for x in args]
     return tangents.run(push_strongly, rule, ts, apply.of_numpy(y), tuple(of_numpy), kwargs)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ...emit.python import Printer, load
+from ...emit.python import Printer, build, load
 from ...errors import ENGINE
 from ...ir.dynamic import Block, Function, Operation, Value, verify
 from ...ir.vocabulary import hold
@@ -31,10 +31,12 @@ from ...source.trees import nodes
 from ...values.cotangents import conform
 from ...values.numbers import AGAIN, NO_KEYWORDS, NUMBERS, REAL
 from ...values.passing import drop, forgets, pass_by
-from ...values.silence import silently
+from ...values.silence import raising, silently
+from ...values.strong_zero import is_nan
 from ..arrays.apply import SINGULAR, apply_rule
 from ..recorded.tape import Cotangents, Tape, pull_again
 from ..rewriting.instrument import instrument
+from .forward import forward
 from .fusible import Tree
 from .inference import Inference, Type, type_of
 from .sweeps import reverse
@@ -61,14 +63,12 @@ class Site:
     def other(self, tape: Tape, *given: Any) -> Any:
         """Run the expression for leaves of new types, or with arrays among them."""
         leaves = given[: self.leaves]
-        if (
-            tape.parent is not None
-            or tape.tangents is not None
-            or any(a is not b for a, b in zip(given[self.leaves :], self.functions))
-        ):
+        if tape.parent is not None or any(a is not b for a, b in zip(given[self.leaves :], self.functions)):
             return AGAIN
         key: Any = tuple(map(type, leaves))
         if np.ndarray in key:
+            if tape.tangents is not None:
+                return self.with_tangents(tape, leaves)
             key = tuple((x.shape, x.dtype) if type(x) is np.ndarray else type(x) for x in leaves)
         elif self.leaves == 1:
             (key,) = key
@@ -93,6 +93,58 @@ class Site:
         try:
             active = tuple(type(x) is not int for x in leaves)
             return _print(self, tuple(map(type_of, leaves)), active, guarded=False)
+        except Exception:  # not compilable for these types: if it is an error of the program, the caller meets it too
+            return AGAIN
+
+    def with_tangents(self, tape: Tape, leaves: tuple[Any, ...]) -> Any:
+        """Run the expression for arrays and their tangents, on a tape of forward mode."""
+        tangents = tape.tangents
+        if self.in_place or tangents.is_series or tape.integers is not None:
+            return AGAIN
+        kinds: list[Any] = []
+        given: list[Any] = []
+        for x in leaves:
+            kind = type(x)
+            if kind is np.ndarray:
+                if x.dtype != np.float64 or not x.ndim:
+                    return AGAIN
+                kinds.append(x.shape)
+            elif kind in REAL or kind is int:
+                kinds.append(kind)
+            else:
+                return AGAIN
+            given.append(None if kind is int else tangents.get(x))
+        key = *kinds, *(t is not None for t in given)
+        form = self.variants.get(key)
+        if form is None:
+            if len(self.variants) > MOST_VARIANTS:
+                return AGAIN
+            form = self.variants[key] = self._form(leaves, given)
+        if form is AGAIN:
+            return AGAIN
+        given = [t for t in given if t is not None]
+        try:
+            y, t = raising(form, *leaves, *given)
+        except Exception:  # an infinite slope, or an error of the program: operation by operation
+            return AGAIN
+        if t is not None:
+            if is_nan(t):
+                return AGAIN
+            if any(t is other or type(t) is np.ndarray and np.may_share_memory(t, other) for other in given):
+                t = np.copy(t)
+            tangents.length += 1
+            tangents.set(y, t)
+        return y
+
+    def _form(self, leaves: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        """Compile the expression, with tangents, for these leaves; AGAIN if it cannot be compiled for them."""
+        try:
+            types = tuple(map(type_of, leaves))
+            function = self.function(types)
+            if Inference(function, None).run(types).kind not in ("real", "array"):  # type: ignore[arg-type]
+                return AGAIN
+            active = [p for p, t in zip(function.parameters, tangents) if t is not None]
+            return build(verify(forward(function, active, None)))[0]  # type: ignore[arg-type]
         except Exception:  # not compilable for these types: if it is an error of the program, the caller meets it too
             return AGAIN
 
