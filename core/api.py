@@ -294,18 +294,19 @@ def _unit(f: Function, y: Any) -> Any:
     raise no_scalar(f, y, shape)
 
 
-def show(f: Function, *args: Any) -> None:
+def show(f: Function, *args: Any, mode: str = "reverse") -> None:
     """Print the code that runs when ``f`` is differentiated.
 
-    For a function of the structured tier, this is its forward and backward sweep; for any other, its instrumented
-    source.
+    For a function of the structured tier, this is its forward and backward sweep, or, in forward mode, the function
+    that also computes tangents; for any other, its instrumented source.
 
     Args:
         f: the function.
-        *args: arguments whose types the sweeps are written for; floats if none are given.
+        *args: arguments whose types the code is written for; floats if none are given.
+        mode: "reverse" or "forward".
 
     Raises:
-        BadInput: ``f`` is not callable, is not written in Python, or its source cannot be read.
+        BadInput: ``f`` is not callable, is not written in Python, or its source cannot be read; there is no such mode.
 
     >>> show(lambda x: x * x)
     def lambda_forward(x):
@@ -313,10 +314,15 @@ def show(f: Function, *args: Any) -> None:
     <BLANKLINE>
     def lambda_backward(x, dy):
         return (dy * x + dy * x,)
+    >>> show(lambda x: x * x, mode="forward")
+    def lambda_tangent(x, dx):
+        return (x * x, dx * x + dx * x)
     """
+    if mode not in ("reverse", "forward"):
+        raise BadInput(f'there is no mode {mode!r}; mode is "reverse" or "forward"')
     function = _python_function(f)
     values = parameters(function, args or (1.0,) * function.__code__.co_argcount)
-    compiled = None if values is None else compiled_for(function, values)
+    compiled = None if values is None else compiled_for(function, values, is_forward=mode == "forward")
     print("\n".join(compiled.text).rstrip() if compiled is not None else instrumented_source(function))
 
 

@@ -1,6 +1,6 @@
 """The eager path: run a call and build its pullback from the same source, without compiling to machine code.
 
-    structured   functions of numbers and arrays: their forward and backward sweeps are printed as Python
+    structured   functions of numbers and arrays: their sweeps, or their tangents beside their values, are printed as Python
     rewriting    all other functions: their syntax trees are rewritten so that each operation calls the tape
     recorded     the tape; recorded calls, subscripts, attributes and operators
     arrays       NumPy's arrays and functions on the tape

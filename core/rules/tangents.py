@@ -81,9 +81,7 @@ def may_push(rule: Rule, varying: Collection[int], named: Collection[str], is_nu
     return f in REDUCES or f in EQUATIONS and {EQUATIONS[f].matrix, EQUATIONS[f].right}.issuperset(varying)
 
 
-def linear_groups(
-    rule: Rule, varying: Collection[int], named: Collection[str]
-) -> tuple[tuple[int, ...], ...] | None:
+def linear_groups(rule: Rule, varying: Collection[int], named: Collection[str]) -> tuple[tuple[int, ...], ...] | None:
     """Return the groups of positions in which a function is linear, if all that vary are in one of them, else None."""
     groups = linear_in(rule.function, [name for name in named if name != "dtype"])  # tangents are converted, too
     return groups if groups and {i for group in groups for i in group}.issuperset(varying) else None
@@ -155,9 +153,7 @@ def _push_by_pullback(
     return NotImplemented
 
 
-def _pulled_to(
-    i: int, rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _pulled_to(i: int, rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the cotangent of operand ``i``."""
     if rule.together is not None:
         return rule.together(dy, y, *args, **kwargs)[i]

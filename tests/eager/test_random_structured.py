@@ -44,10 +44,22 @@ def check(text: str, args: tuple, direction: tuple) -> bool:
         assert_same(g, expected, 1e-8)
         assert np.shape(g) == np.shape(x)
     slope = sum(float(np.sum(g * d)) for g, d in zip(gradient, direction))
+    check_forward(f, args, direction, value, slope)
     expected, error = ridders(lambda t: float(f(*(x + t * d for x, d in zip(args, direction)))), 1e-4, levels=6)
     if error < 1e-7 * (1 + abs(slope)):  # else a branch switches, or the slope is steep
         assert abs(slope - expected) < 1e-4 * (1 + abs(slope)), (slope, expected)
     return compiled
+
+
+def check_forward(f, args: tuple, direction: tuple, value, slope: float) -> None:
+    """Assert that the tangents of both tiers are the slope, and that values are those of the program."""
+    direction = tuple(np.float64(d) if np.ndim(d) == 0 else np.asarray(d, float) for d in direction)
+    y, dy = mo.jvp(f, args, direction)
+    assert y == value and type(y) is type(value)
+    assert_same(float(dy), slope, 1e-8)
+    with recording():
+        recorded = mo.jvp(f, args, direction)[1]
+    assert_same(dy, recorded, 1e-8)
 
 
 def check_second_order(text: str, args: tuple, direction: tuple) -> None:
@@ -62,6 +74,16 @@ def check_second_order(text: str, args: tuple, direction: tuple) -> None:
     with recording():
         recorded = mo.gradient(slope, *args)
     for g, expected in zip(found, recorded):
+        assert_same(g, expected, 1e-7)
+    along = sum(float(np.sum(g * d)) for g, d in zip(found, direction))
+    direction = tuple(np.float64(d) if np.ndim(d) == 0 else np.asarray(d, float) for d in direction)
+    for nested in (
+        lambda *xs: mo.jvp(f, xs, direction)[1],
+        lambda *xs: sum(np.sum(g * d) for g, d in zip(mo.gradient(f, *xs), direction)),
+    ):
+        assert_same(float(mo.jvp(nested, args, direction)[1]), along, 1e-7)
+    reversed_ = mo.gradient(lambda *xs: mo.jvp(f, xs, direction)[1], *args)
+    for g, expected in zip(reversed_, recorded):
         assert_same(g, expected, 1e-7)
 
 

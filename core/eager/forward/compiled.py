@@ -66,9 +66,7 @@ def run_compiled(
     return None
 
 
-def run_whole(
-    parent: Tape | None, f: Any, primals: Sequence[Any], tangents: Sequence[Any]
-) -> tuple[Any, Any] | None:
+def run_whole(parent: Tape | None, f: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any] | None:
     """Return ``f(*primals)`` and its tangent by the structured tier, None if the run has to be recorded."""
     if type(f) is not FunctionType or not is_structured(f) or f in HANDLERS or find_rule(f) is not None:
         return None
@@ -81,7 +79,13 @@ def run_whole(
                     t = float(t)
                 elif type(t) not in REAL:
                     return None
-            elif kind is not np.ndarray or type(t) is not kind or t.dtype != FLOAT or x.dtype != FLOAT or t.shape != x.shape:
+            elif (
+                kind is not np.ndarray
+                or type(t) is not kind
+                or t.dtype != FLOAT
+                or x.dtype != FLOAT
+                or t.shape != x.shape
+            ):
                 return None
         ts.append(t)
     values = parameters(f, primals)

@@ -81,7 +81,11 @@ def _by_binary_rule(tangents: Tangents, record: Record) -> None:
 def pushed(tangents: Tangents, rule: Any, ts: Any, y: Any, args: Any, kwargs: Any) -> Any:
     """Return the tangent of a result by the rule's formula, NotImplemented if it has none."""
     try:
-        t = push(rule, ts, y, args, kwargs) if tangents.tape.parent is None else tangents.run(push, rule, ts, y, args, kwargs)
+        t = (
+            push(rule, ts, y, args, kwargs)
+            if tangents.tape.parent is None
+            else tangents.run(push, rule, ts, y, args, kwargs)
+        )
         if t is NotImplemented or t is not None and not (t != t if type(t) is float else _is_nan(t)):
             return t
     except SINGULAR:  # Python's arithmetic raises where NumPy gives inf or NaN

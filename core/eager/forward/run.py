@@ -34,7 +34,8 @@ def run_forward(
         NoDerivative: the tangent of the result depends on a call without a derivative.
     """
     parent, is_outermost = around(parent), parent is None
-    if not kwargs and (parent is None or parent.observer is None):
+    observer: Any = None if parent is None else parent.observer
+    if not kwargs and observer is None:
         found = run_whole(parent, f, primals, tangents)
         if found is not None:
             return found
@@ -59,8 +60,8 @@ def run_forward(
     finally:
         tape.tangents.end()
     y = arguments.restore(y, set())
-    if is_outermost and parent is not None:
-        parent.observer.ended((y, dy[0]))
+    if is_outermost and observer is not None:
+        observer.ended((y, dy[0]))
     return (plain(y) if is_outermost else y), dy[0]
 
 

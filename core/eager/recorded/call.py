@@ -262,7 +262,9 @@ def _call_python(tape: Tape, function: FunctionType, args: tuple[Any, ...], kwar
         return _call_unread(tape, function, args, kwargs)
     if known.runs:
         # A function without a compiled form for this call is recorded in all later calls too; reverse mode may have one.
-        found = recorded if tape.tangents is None or not is_structured(function) else _in_forward_mode(function, recorded)
+        found = (
+            recorded if tape.tangents is None or not is_structured(function) else _in_forward_mode(function, recorded)
+        )
         known.functions.settle(function, found, template_of(function).is_current)
     if is_raised():
         return recorded(tape, *args, **kwargs)
@@ -283,7 +285,9 @@ def _in_forward_mode(function: FunctionType, recorded: Handler) -> Handler:
     """Return the form of a function that is recorded on tapes of forward mode, and called as in general on others."""
 
     def call_in_mode(tape: Tape, /, *args: Any, **kwargs: Any) -> Any:
-        return recorded(tape, *args, **kwargs) if tape.tangents is not None else _call_python(tape, function, args, kwargs)
+        return (
+            recorded(tape, *args, **kwargs) if tape.tangents is not None else _call_python(tape, function, args, kwargs)
+        )
 
     return call_in_mode
 

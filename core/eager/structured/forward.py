@@ -104,7 +104,13 @@ class _Forward(Writer):
         is_active = any(r in self.active for r in op.results) and any(v in self.tangents for v in op.operands)
         is_display = op.callee in (make_tuple, make_list)
         rule = None if op.callee is UNPACK or is_display else find_rule(op.callee)
-        if is_active and rule is None and type(op.callee) is FunctionType and op.callee is not UNPACK and not is_display:
+        if (
+            is_active
+            and rule is None
+            and type(op.callee) is FunctionType
+            and op.callee is not UNPACK
+            and not is_display
+        ):
             self.push_user_call(op)
             return
         self.out.append(op)
