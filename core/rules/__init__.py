@@ -53,7 +53,7 @@ _EAGER = (
         "indexing",
         "products",
     ),
-    *("linear_algebra", "matrix_factorisations", "matrix_norms", "fourier"),
+    *("linear_algebra", "kept_factors", "matrix_factorisations", "matrix_norms", "fourier"),
 )
 
 

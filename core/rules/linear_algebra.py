@@ -70,12 +70,13 @@ vjp(np.linalg.tensorinv, tensorinv_pullback)
 def cofactors(a: Any) -> Any:
     """d det(a) / da, row by row from the determinants of the minors; polynomial, so exact where ``a`` is singular."""
     n = a.shape[-1]
-    others = np.array([np.delete(np.arange(n), i) for i in range(n)])
-    rows = []
+    k = np.arange(n - 1)
+    others = k + (k >= np.arange(n)[:, None])  # row i: the indices but i
+    found = np.zeros_like(a)
     for i in range(n):
         minors = np.moveaxis(a[..., others[i], :][..., others], -2, -3)
-        rows = [*rows, np.linalg.det(minors) * (-1.0) ** (i + np.arange(n))]
-    return np.stack(rows, axis=-2)
+        found[..., i, :] = np.linalg.det(minors) * (-1.0) ** (i + np.arange(n))
+    return found
 
 
 def det_pullback(dy: Any, y: Any, a: Any) -> Any:

@@ -31,6 +31,9 @@ so a rule can be inlined into an adjoint, differentiated again, batched and comp
 program whose series close; Taylor mode uses them. ``pointwise(f)`` and ``reduces(f)`` say that a pullback acts element by element,
 or that each element of the operand contributes to one element of the result; ``tangents`` uses these.
 
+``reuses(f, keep, kernel)``, beside a pullback, says that ``f(x, ...)`` is ``kernel(x, ..., keep(x))``, whose pullback uses what ``keep``
+computed; reverse mode runs it in place of ``f``.
+
 A further form is for compiled functions that are easier to rewrite in Python than to differentiate by hand:
 
 ``model(f, program)``
@@ -46,7 +49,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from inspect import Parameter, signature
@@ -61,6 +64,21 @@ Function = Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
+class Reuse:
+    """``kernel(x, ..., keep(x))`` is what a function of ``x, ...`` returns."""
+
+    keep: Function
+    kernel: Function
+
+    def fits(self, args: Sequence[Any]) -> bool:
+        """Whether arguments are matrices of double precision, the first one square, or vectors: no stacks."""
+        n = len(args[0]) if type(args[0]) is np.ndarray and args[0].ndim == 2 else 0
+        return bool(n) and args[0].shape[1] == n and all(
+            type(x) is np.ndarray and x.dtype.char in "dD" and x.dtype == args[0].dtype and x.ndim in (1, 2) and len(x) == n for x in args
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
 class Rule:
     """The derivative of ``function``; exactly one of the three forms below is filled, or none for ``zero``."""
 
@@ -71,6 +89,7 @@ class Rule:
     parameters: tuple[str, ...] = field(default=())
     writes: tuple[str, ...] = field(default=())
     finite: bool | Function = False
+    reuse: Reuse | None = None
     scale: Function = field(init=False)
     """Multiplies a cotangent by a slope; masks zero cotangents if the slope may be infinite."""
 
@@ -295,6 +314,14 @@ def expansion(functions: Function | Sequence[Function], program: Function) -> No
     """
     for function in _each(functions):
         EXPANSIONS[function] = program
+
+
+def reuses(function: Function, keep: Function, kernel: Function) -> None:
+    """Register what reverse mode runs in place of a function that has a rule: the backward sweep uses what ``keep`` computed.
+
+    ``keep`` has the derivative zero.  ``kernel`` has a rule, whose pullback gives None for the last argument.
+    """
+    RULES[function] = replace(RULES[function], reuse=Reuse(keep, kernel))
 
 
 AFFINE = frozenset(("initial", "out", "where", "dtype", "constant_values", "fill_value", "casting", "subok", "like"))

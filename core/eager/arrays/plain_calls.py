@@ -65,7 +65,8 @@ def shortened(rule: Rule, general: Callable[..., Any]) -> Handler:
         tape.records.append((pull, y, rule, args, kwargs or NO_KEYWORDS))
         return y
 
-    return call if not (rule.may_write or rule.is_zero) else lambda tape, /, *a, **k: general(tape, rule, a, k)
+    is_general = rule.may_write or rule.is_zero or rule.reuse is not None
+    return call if not is_general else lambda tape, /, *a, **k: general(tape, rule, a, k)
 
 
 def array_of_numbers(rule: Rule, general: Callable[..., Any]) -> Handler:

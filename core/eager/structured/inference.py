@@ -33,6 +33,7 @@ from ...ir.vocabulary import (
     smallest,
 )
 from ...rules import find_rule, load
+from ...rules.kept_factors import det_factored, inv_factored, solve_factored
 from ...rules.registry import HANDLERS, has_hash
 from ...rules.table import RULES
 
@@ -78,7 +79,7 @@ SINGLE = {
     *(np.stack, np.vstack, np.hstack, np.array, np.asarray, np.copy, np.flip, np.roll, np.tile, np.repeat, np.diag),
     *(np.diagonal, np.tril, np.triu, np.take, np.sort, np.clip, np.linalg.norm, np.linalg.solve, np.linalg.inv),
     *(np.linalg.det, np.linalg.cholesky, operator.getitem, float, np.real, np.imag, np.conj, np.abs, abs, operator.abs),
-    *(largest, smallest),
+    *(largest, smallest, solve_factored, inv_factored, det_factored),
 }
 
 
@@ -254,7 +255,18 @@ class Inference:
         elif callee is operator.getitem:
             self.item(op, first, types[1])
         else:
-            self.function_call(op, types)
+            self.keep(op, types, block)
+            self.function_call(op, [self.type(v) for v in op.operands])
+
+    def keep(self, op: Operation, types: list[Type], block: Block) -> None:
+        """Replace a call by that of its kernel, which reads what another call keeps for the backward sweep."""
+        rule = find_rule(op.callee)
+        if rule is None or rule.reuse is None or op.keywords or any(t.kind != "array" or not t.shape for t in types):
+            return
+        if rule.reuse.fits([np.empty(t.shape) for t in types]):  # type: ignore[arg-type]
+            kept = Value("kept", type=PASSIVE)
+            block.operations.append(Operation("call", rule.reuse.keep, op.operands[:1], results=[kept], line=op.line))
+            op.callee, op.operands = rule.reuse.kernel, [*op.operands, kept]
 
     def resolve_method(self, op: Operation) -> None:
         from ...rules.methods import METHODS

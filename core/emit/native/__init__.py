@@ -23,6 +23,7 @@ from . import (  # noqa: F401  they register their emitters
     elementwise,
     fourier,
     interrupts,
+    kept_factors,
     library,
     linear_algebra,
     parallel_ranges,

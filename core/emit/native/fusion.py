@@ -15,13 +15,21 @@ import numpy as np
 from ...ir import typed
 from ...ir.dynamic import Function, Operation, Value
 from ...ir.typed import STACK, part
+from ...rules import kept_factors
 from .liveness import Order, Use
 from .real_functions import emitter_of
 
 FOLDS = (np.sum, np.prod, np.max, np.min, np.any, np.all)
 REDUCTIONS = (*FOLDS, np.argmax, np.argmin)
 ACCUMULATIONS = (np.cumsum, np.cumprod, np.maximum.accumulate, np.minimum.accumulate)
-FACTORISATIONS = {np.linalg.solve, np.linalg.inv, np.linalg.cholesky, np.linalg.det, np.linalg.slogdet}
+FACTORISATIONS = {
+    np.linalg.solve,
+    np.linalg.inv,
+    np.linalg.cholesky,
+    np.linalg.det,
+    np.linalg.slogdet,
+    kept_factors.factored,
+}
 _DEAR = 12  # the cost of a call such as exp, in additions
 _CHEAP = 2
 _DEEPEST = 40  # longer chains of operations are cut by storing an array

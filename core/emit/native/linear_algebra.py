@@ -27,24 +27,26 @@ Entry = Callable[[list[str], str, str], Element]
 """Returns an element of a stack of matrices: the indices in the stack, the row, the column."""
 Pivot = Callable[[str], Element]
 """Returns the i-th pivot of a matrix."""
+Numbers = Callable[[Code, np.dtype, int, Pivot, str], list[str]]
+"""Emits numbers that follow from a matrix's pivots; last, whether an odd number of rows were exchanged."""
 
 
-class _Lapack:
+class Lapack:
     """Calls of LAPACK's functions of one dtype, on memory that they may overwrite."""
 
     def __init__(self, f: FunctionCode, dtype: np.dtype) -> None:
         self.f, self.code, self.dtype = f, f.code, dtype
 
-    def matrix(self, rows: int, columns: int) -> _Columns:
+    def matrix(self, rows: int, columns: int) -> Columns:
         size = max(rows * columns, 1)
         pointer = self.f.temporary(ArrayType(self.dtype, (size,)))
-        return _Columns(Memory(self.code, pointer, self.dtype, [str(size)]), rows, columns)
+        return Columns(Memory(self.code, pointer, self.dtype, [str(size)]), rows, columns)
 
     def integers(self, count: int) -> Memory:
         pointer = self.f.temporary(ArrayType(np.dtype(np.int32), (max(count, 1),)))
         return Memory(self.code, pointer, np.dtype(np.int32), [str(count)])
 
-    def call(self, name: str, *arguments: int | str | _Columns | Memory) -> str:
+    def call(self, name: str, *arguments: int | str | Columns | Memory) -> str:
         """Call a function with numbers, letters and arrays; return its status, an i32."""
         code = self.code
         passed = []
@@ -54,7 +56,7 @@ class _Lapack:
             elif isinstance(x, str):
                 passed.append(code.module.constant(f'[1 x i8] c"{x}"'))
             else:
-                passed.append(x.memory.pointer if isinstance(x, _Columns) else x.pointer)
+                passed.append(x.memory.pointer if isinstance(x, Columns) else x.pointer)
         status = code.slot("i32")
         passed.append(status)
         full = f"{_LETTERS[self.dtype.char]}{name}"
@@ -65,7 +67,7 @@ class _Lapack:
         return code.value(f"load i32, ptr {status}")
 
 
-class _Columns:
+class Columns:
     """A matrix in column-major memory."""
 
     def __init__(self, memory: Memory, rows: int, columns: int) -> None:
@@ -86,7 +88,7 @@ class _Columns:
         code.nest([str(self.columns), str(self.rows)], one)
 
 
-def _emits(callee: Any, is_stackable: bool = True) -> Callable[[Any], Any]:
+def emits_static(callee: Any, is_stackable: bool = True) -> Callable[[Any], Any]:
     """Register an emitter; where it does not apply, the function is called in Python."""
 
     def add(emit: Callable[[FunctionCode, Operation], None]) -> Any:
@@ -107,7 +109,7 @@ def _is_small(n: int, columns: int, dtype: np.dtype) -> bool:
     return n <= SMALL_ORDER and columns <= SMALL_ORDER and not is_complex(dtype)
 
 
-def _entries(f: FunctionCode, array: Array, dtype: np.dtype, batch: int) -> Entry:
+def entries(f: FunctionCode, array: Array, dtype: np.dtype, batch: int) -> Entry:
     """Return the elements of a stack of matrices, which is broadcast to ``batch`` dimensions and converted."""
     own = len(array.lengths) - 2
 
@@ -118,7 +120,7 @@ def _entries(f: FunctionCode, array: Array, dtype: np.dtype, batch: int) -> Entr
     return entry
 
 
-@_emits(np.linalg.solve)
+@emits_static(np.linalg.solve)
 def _solve(f: FunctionCode, op: Operation) -> None:
     (a, b), result = op.positional, op.results[0]
     is_vector, dtype = b.type.ndim == 1, result.type.dtype
@@ -129,16 +131,16 @@ def _solve(f: FunctionCode, op: Operation) -> None:
         vector = f.array(b)
         right: Entry = lambda at, i, j: convert(f.code, vector.load(f.code, [i]), vector.dtype, dtype)  # noqa: E731
     else:
-        right = _entries(f, f.array(b), dtype, len(batch))
+        right = entries(f, f.array(b), dtype, len(batch))
 
     def put(at: list[str], i: str, j: str, x: Element) -> None:
         memory.store(f.code, [*at, i] if is_vector else [*at, i, j], x)
 
-    left = _entries(f, f.array(a), dtype, len(batch))
+    left = entries(f, f.array(a), dtype, len(batch))
     _solve_each(f, batch, a.type.shape[-1], columns, dtype, left, right, put)
 
 
-@_emits(np.linalg.inv)
+@emits_static(np.linalg.inv)
 def _inverse(f: FunctionCode, op: Operation) -> None:
     result = op.results[0]
     dtype, n = result.type.dtype, result.type.shape[-1]
@@ -147,7 +149,7 @@ def _inverse(f: FunctionCode, op: Operation) -> None:
     def put(at: list[str], i: str, j: str, x: Element) -> None:
         memory.store(f.code, [*at, i, j], x)
 
-    left = _entries(f, f.array(op.positional[0]), dtype, result.type.ndim - 2)
+    left = entries(f, f.array(op.positional[0]), dtype, result.type.ndim - 2)
     _solve_each(f, memory.lengths[:-2], n, n, dtype, left, lambda at, i, j: _identity(f.code, i, j, dtype), put)
 
 
@@ -181,7 +183,7 @@ def _solve_each(
     if _is_small(n, columns, dtype):
         code.nest(batch, in_loops)
         return
-    lapack = _Lapack(f, dtype)
+    lapack = Lapack(f, dtype)
     factor, solution, pivots = lapack.matrix(n, n), lapack.matrix(n, columns), lapack.integers(n)
 
     def by_lapack(at: list[str]) -> None:
@@ -194,28 +196,31 @@ def _solve_each(
     code.nest(batch, by_lapack)
 
 
-@_emits(np.linalg.slogdet)
+@emits_static(np.linalg.slogdet)
 def _slogdet(f: FunctionCode, op: Operation) -> None:
-    _of_pivots(f, op, _sign_and_logarithm)
+    _of_pivots(f, op, sign_and_logarithm)
 
 
-@_emits(np.linalg.det)
+@emits_static(np.linalg.det)
 def _det(f: FunctionCode, op: Operation) -> None:
-    _of_pivots(f, op, _product)
+    _of_pivots(f, op, product)
 
 
-def _of_pivots(f: FunctionCode, op: Operation, numbers: Callable[..., list[str]]) -> None:
-    """Emit numbers that follow from a matrix's pivots: ``numbers(code, dtype, n, pivot, is_odd)`` returns their registers.
-
-    ``pivot(i)`` gives the i-th pivot, ``is_odd`` is whether an odd number of rows were exchanged.
-    """
-    (a,), code = op.positional, f.code
+def _of_pivots(f: FunctionCode, op: Operation, numbers: Numbers) -> None:
+    """Emit numbers that follow from a matrix's pivots."""
+    (a,) = op.positional
     dtype, n = op.results[0].type.dtype, a.type.shape[-1]
     if is_complex(dtype):
         EMITTERS["library"](f, op)
         return
-    entry = _entries(f, f.array(a), dtype, a.type.ndim - 2)
-    pivots = _pivots(f, entry, n, dtype)
+    each_matrix(f, op, n, _pivots(f, entries(f, f.array(a), dtype, a.type.ndim - 2), n, dtype), numbers)
+
+
+def each_matrix(
+    f: FunctionCode, op: Operation, n: int, pivots: Callable[[list[str]], tuple[Pivot, str]], numbers: Numbers
+) -> None:
+    """Emit numbers for each matrix of a stack, whose pivots and parity ``pivots`` gives."""
+    code, dtype = f.code, op.results[0].type.dtype
     for result in op.results:
         if result.type.shape:
             f.values[result] = f.memory(result)
@@ -228,7 +233,7 @@ def _of_pivots(f: FunctionCode, op: Operation, numbers: Callable[..., list[str]]
             else:
                 f.values[result] = x
 
-    code.nest(f.lengths(a.type)[:-2], one)
+    code.nest(f.lengths(op.results[0].type), one)
 
 
 def _pivots(f: FunctionCode, entry: Entry, n: int, dtype: np.dtype) -> Callable[[list[str]], tuple[Pivot, str]]:
@@ -243,7 +248,7 @@ def _pivots(f: FunctionCode, entry: Entry, n: int, dtype: np.dtype) -> Callable[
 
     if _is_small(n, n, dtype):
         return in_loops
-    lapack = _Lapack(f, dtype)
+    lapack = Lapack(f, dtype)
     factor, exchanged = lapack.matrix(n, n), lapack.integers(n)
 
     def by_lapack(at: list[str]) -> tuple[Pivot, str]:
@@ -265,7 +270,7 @@ def _is_odd(code: Code, n: int, exchanged: Memory) -> str:
     return fold(code, [str(n)], turn, ["i1"], ["false"])[0]
 
 
-def _sign_and_logarithm(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> list[str]:
+def sign_and_logarithm(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> list[str]:
     kind, zero = register(dtype), literal(0, dtype)
 
     def turn(i: list[str], carried: list[str]) -> list[str]:
@@ -286,7 +291,7 @@ def _sign_and_logarithm(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_od
     return [sign, code.value(f"select i1 {is_singular}, {kind} {least}, {kind} {total}")]
 
 
-def _product(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> list[str]:
+def product(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> list[str]:
     """Return the determinant: the product of the pivots, or exp of the sum of their logarithms where it is out of range."""
     kind = register(dtype)
     first = code.value(f"select i1 {is_odd}, {kind} {literal(-1, dtype)}, {kind} {literal(1, dtype)}")
@@ -304,7 +309,7 @@ def _product(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> 
     code.branch(code.value(f"and i1 {above}, {below}"), after, again)
     code.start(again)
     with code.scope():
-        sign, logarithm = _sign_and_logarithm(code, dtype, n, pivot, is_odd)
+        sign, logarithm = sign_and_logarithm(code, dtype, n, pivot, is_odd)
         size = apply(code, np.exp, dtype, [logarithm])
         code.do(f"store {kind} {apply(code, np.multiply, dtype, [sign, size])}, ptr {place}")
     code.jump(after)
@@ -312,13 +317,13 @@ def _product(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> 
     return [code.value(f"load {kind}, ptr {place}")]
 
 
-@_emits(np.linalg.cholesky)
+@emits_static(np.linalg.cholesky)
 def _cholesky(f: FunctionCode, op: Operation) -> None:
     is_upper = "upper" in op.named and bool(op.named["upper"].constant)
     _cholesky_each(f, op, is_upper, lambda status: f.fail_if(_failed(f, status), *INDEFINITE))
 
 
-@_emits("scipy.linalg._decomp_cholesky.cholesky", is_stackable=False)
+@emits_static("scipy.linalg._decomp_cholesky.cholesky", is_stackable=False)
 def _scipy_cholesky(f: FunctionCode, op: Operation) -> None:
     _check_finite(f, op)
 
@@ -340,7 +345,7 @@ def _cholesky_each(f: FunctionCode, op: Operation, is_upper: bool, check: Callab
     code, result = f.code, op.results[0]
     dtype, n = result.type.dtype, result.type.shape[-1]
     memory = f.values[result] = f.memory(result)
-    entry = _entries(f, f.array(op.positional[0]), dtype, result.type.ndim - 2)
+    entry = entries(f, f.array(op.positional[0]), dtype, result.type.ndim - 2)
     batch = memory.lengths[:-2]
 
     def in_loops(at: list[str]) -> None:
@@ -352,7 +357,7 @@ def _cholesky_each(f: FunctionCode, op: Operation, is_upper: bool, check: Callab
     if _is_small(n, n, dtype):
         code.nest(batch, in_loops)
         return
-    lapack = _Lapack(f, dtype)
+    lapack = Lapack(f, dtype)
     factor = lapack.matrix(n, n)
 
     def by_lapack(at: list[str]) -> None:
@@ -382,7 +387,7 @@ def _store_triangle(
     code.nest(memory.lengths[-2:], put)
 
 
-@_emits("scipy.linalg._basic.solve_triangular", is_stackable=False)
+@emits_static("scipy.linalg._basic.solve_triangular", is_stackable=False)
 def _solve_triangular(f: FunctionCode, op: Operation) -> None:
     (a, b), result, code = op.positional, op.results[0], f.code
     _check_finite(f, op)
@@ -392,7 +397,7 @@ def _solve_triangular(f: FunctionCode, op: Operation) -> None:
     is_vector, dtype, n = b.type.ndim == 1, result.type.dtype, a.type.shape[-1]
     columns = 1 if is_vector else result.type.shape[-1]
     memory = f.values[result] = f.memory(result)
-    left, array = _entries(f, f.array(a), dtype, 0), f.array(b)
+    left, array = entries(f, f.array(a), dtype, 0), f.array(b)
 
     def right(i: str, j: str) -> Element:
         return convert(code, array.load(code, [i] if is_vector else [i, j]), array.dtype, dtype)
@@ -412,7 +417,7 @@ def _solve_triangular(f: FunctionCode, op: Operation) -> None:
         substitute(block, is_lower == (letter == "N"), has_unit_diagonal)
         code.nest([str(n), str(columns)], lambda ij: put(ij[0], ij[1], block.get(ij[0], block.column(ij[1]))))
         return
-    lapack = _Lapack(f, dtype)
+    lapack = Lapack(f, dtype)
     factor, solution = lapack.matrix(n, n), lapack.matrix(n, columns)
     factor.fill(code, lambda i, j: left([], i, j))
     solution.fill(code, right)

@@ -15,11 +15,11 @@ from ...ir.matrix_errors import error_in, named
 from ...ir.typed import ArrayType
 from .lower import FAILING, LOWERINGS, Failure, Site, Walk, is_lowered, lowers
 
-_SINGULAR = Site(np.linalg.LinAlgError, "Singular matrix")
+SINGULAR = Site(np.linalg.LinAlgError, "Singular matrix")
 _INDEFINITE = Site(np.linalg.LinAlgError, "Matrix is not positive definite")
 
 
-def _takes(*constants: str) -> Callable[[Operation], bool]:
+def takes(*constants: str) -> Callable[[Operation], bool]:
     """Return a test for calls with no constants but these, on non-empty LAPACK matrices of known shapes."""
     return lambda op: (
         set(op.named) <= set(constants)
@@ -33,7 +33,7 @@ def _takes(*constants: str) -> Callable[[Operation], bool]:
 def _factor(walk: Walk, a: Any) -> tuple[Any, Any]:
     """Return the LU factors and permutations of matrices; a singular one sets the program's error."""
     factors, _, permutation = lax.linalg.lu(a)
-    walk.fail_if(jnp.any(jnp.diagonal(factors, axis1=-2, axis2=-1) == 0), _SINGULAR)
+    walk.fail_if(jnp.any(jnp.diagonal(factors, axis1=-2, axis2=-1) == 0), SINGULAR)
     return factors, permutation
 
 
@@ -43,7 +43,7 @@ def _substitute(factors: Any, permutation: Any, b: Any) -> Any:
     return lax.linalg.triangular_solve(factors, b, left_side=True, lower=False)
 
 
-@lowers(np.linalg.solve, fails=True, when=_takes())
+@lowers(np.linalg.solve, fails=True, when=takes())
 def _solve(walk: Walk, op: Operation, a: Any, b: Any) -> Any:
     a, b = jnp.asarray(a), jnp.asarray(b)
     dtype = op.results[0].type.dtype
@@ -56,14 +56,14 @@ def _solve(walk: Walk, op: Operation, a: Any, b: Any) -> Any:
     return x[..., 0] if is_vector else x
 
 
-@lowers(np.linalg.inv, fails=True, when=_takes())
+@lowers(np.linalg.inv, fails=True, when=takes())
 def _inv(walk: Walk, op: Operation, a: Any) -> Any:
     a = jnp.asarray(a)
     unit = jnp.broadcast_to(jnp.eye(a.shape[-1], dtype=a.dtype), a.shape)
     return _substitute(*_factor(walk, a), unit)
 
 
-@lowers(np.linalg.cholesky, fails=True, when=_takes("upper"))
+@lowers(np.linalg.cholesky, fails=True, when=takes("upper"))
 def _cholesky(walk: Walk, op: Operation, a: Any, upper: bool = False) -> Any:
     a = jnp.asarray(a)
     a = jnp.conj(jnp.swapaxes(a, -1, -2)) if upper else a
@@ -92,12 +92,12 @@ def _error_in(walk: Walk, op: Operation, *operands: Any, name: str, **constants:
     return place, jnp.zeros_like(place)
 
 
-@lowers(np.linalg.det, when=_takes())
+@lowers(np.linalg.det, when=takes())
 def _det(walk: Walk, op: Operation, a: Any) -> Any:
     return jnp.linalg.det(jnp.asarray(a))
 
 
-@lowers(np.linalg.slogdet, when=_takes())
+@lowers(np.linalg.slogdet, when=takes())
 def _slogdet(walk: Walk, op: Operation, a: Any) -> Any:
     return jnp.linalg.slogdet(jnp.asarray(a))
 
@@ -105,18 +105,18 @@ def _slogdet(walk: Walk, op: Operation, a: Any) -> Any:
 # ---- decompositions
 
 
-@lowers(np.linalg.eigh, np.linalg.eigvalsh, when=_takes("UPLO"))
+@lowers(np.linalg.eigh, np.linalg.eigvalsh, when=takes("UPLO"))
 def _eigh(walk: Walk, op: Operation, a: Any, UPLO: str = "L") -> Any:
     vectors, values = lax.linalg.eigh(jnp.asarray(a), lower=UPLO.upper() == "L", symmetrize_input=False)
     return (values, vectors) if op.callee is np.linalg.eigh else values
 
 
-@lowers(np.linalg.svd, when=lambda op: _takes("full_matrices", "compute_uv")(op))
+@lowers(np.linalg.svd, when=lambda op: takes("full_matrices", "compute_uv")(op))
 def _svd(walk: Walk, op: Operation, a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     return jnp.linalg.svd(jnp.asarray(a), full_matrices=full_matrices, compute_uv=compute_uv)
 
 
-@lowers(np.linalg.qr, when=lambda op: _takes("mode")(op) and len(op.results) == 2)
+@lowers(np.linalg.qr, when=lambda op: takes("mode")(op) and len(op.results) == 2)
 def _qr(walk: Walk, op: Operation, a: Any, mode: str = "reduced") -> Any:
     return jnp.linalg.qr(jnp.asarray(a), mode=mode)
 

@@ -9,6 +9,7 @@ import scipy.fft
 
 from ...ir.dynamic import Operation, Value
 from ...ir.typed import ArrayType, with_rule
+from ...rules.kept_factors import det_factored, factored, inv_factored, slogdet_factored, solve_factored
 from . import structural
 
 Written = structural.Written
@@ -18,6 +19,8 @@ OF_LAST_AXES = {
     for name in "inv cholesky det slogdet eigh eigvalsh svd svdvals qr pinv eig eigvals solve".split()
 }
 """Functions of matrices in the last two axes."""
+OF_LAST_AXES |= {factored, solve_factored, inv_factored, slogdet_factored, det_factored}
+SOLVERS = (np.linalg.solve, solve_factored)
 
 _ALONG = {"fft", "ifft", "rfft", "irfft", "hfft", "ihfft"}
 _OVER = {f"{kind}fft{n}": n for kind in ("", "i", "r", "ir") for n in ("2", "n")}
@@ -48,7 +51,7 @@ def is_total(op: Operation) -> bool:
 
 
 def _of_last_axes(sweep: Any, op: Operation) -> list[Value]:
-    if op.callee is np.linalg.solve:
+    if op.callee in SOLVERS:
         return [_solution(sweep, op)]
     return structural.again(sweep, op, [sweep.valid(v) for v in op.positional])
 
@@ -56,24 +59,31 @@ def _of_last_axes(sweep: Any, op: Operation) -> list[Value]:
 def _solution(sweep: Any, op: Operation) -> Value:
     """One system for each sample; right-hand sides of one matrix are columns.
 
-    Stacks of systems broadcast against each other, so the axis of the samples has to be the first of both operands that have it.
+    Stacks of systems broadcast against each other, so the axis of the samples has to be the first of all operands that have it:
+    the matrix, the right-hand side, and the matrix's factors if they are known.
     """
-    b, (a, right) = sweep.builder, op.positional
+    b, (a, right, *factors) = sweep.builder, op.positional
     kind = sweep.type(op.results[0].type)
     is_vector = right.type.ndim == 1
-    matrix, x = sweep.valid(a), sweep.valid(right)
-    if is_vector and a.type.ndim == 2 and a not in sweep.varying:
+    given = [sweep.valid(v) for v in op.positional]
+    matrix, x, *kept = given
+    if is_vector and a.type.ndim == 2 and not any(v in sweep.varying for v in (a, *factors)):
         columns = ArrayType(kind.dtype, kind.shape[::-1])
-        return b.transpose(b.call(np.linalg.solve, [matrix, b.transpose(x, (1, 0))], [columns])[0], (1, 0))
+        turned = [matrix, b.transpose(x, (1, 0)), *kept]
+        return b.transpose(_again(b, op, turned, columns), (1, 0))
     if is_vector:
-        x = b.reshape(x, (*x.type.shape, 1))
-    ndims = a.type.ndim, right.type.ndim + is_vector
-    matrix, x = (
-        sweep.with_axes(y, max(ndims) - n) if v in sweep.varying else y
-        for v, y, n in zip((a, right), (matrix, x), ndims)
-    )
+        given[1] = b.reshape(x, (*x.type.shape, 1))
+    ndims = [v.type.ndim + (v is right and is_vector) for v in op.positional]
+    given = [
+        sweep.with_axes(y, max(ndims) - n) if v in sweep.varying else y for v, y, n in zip(op.positional, given, ndims)
+    ]
     found = ArrayType(kind.dtype, (*kind.shape, 1) if is_vector else kind.shape)
-    return b.reshape(b.call(np.linalg.solve, [matrix, x], [found])[0], kind.shape)
+    return b.reshape(_again(b, op, given, found), kind.shape)
+
+
+def _again(builder: Any, op: Operation, operands: list[Value], kind: ArrayType) -> Value:
+    constants = {name: v.constant for name, v in op.named.items()}
+    return builder.call(op.callee, operands, [kind], **constants)[0]
 
 
 def _transform(sweep: Any, op: Operation) -> list[Value]:

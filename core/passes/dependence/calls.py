@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from ...ir import typed
 from ...ir.dynamic import Operation
+from ...rules.kept_factors import factored, inv_factored, solve_factored
 from .abstract import Abstract
 from .interpreter import Interpreter, depends_by
 from .patterns import MOST_ENTRIES, NotSparse
@@ -223,7 +224,7 @@ def _batch_of(self: Interpreter, op: Operation) -> int:
     return int(np.prod(shapes.pop())) if is_stack and len(shapes) == 1 else 1
 
 
-@depends_by(np.linalg.solve, np.linalg.inv)
+@depends_by(np.linalg.solve, np.linalg.inv, factored, solve_factored, inv_factored)
 def _of_each_matrix(self: Interpreter, op: Operation) -> list[Any]:
     """The results of a function of matrices, for a stack of them: each depends on the whole of its own matrices."""
     count = _batch_of(self, op)

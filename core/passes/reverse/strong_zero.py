@@ -14,6 +14,7 @@ import numpy as np
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Operation, Value
 from ...ir.typed import STACK
+from ...rules.kept_factors import solve_factored
 
 
 def strengthen(backward: Function, seeds: Iterable[Value]) -> None:
@@ -86,7 +87,7 @@ class _Strong:
                 self.builder.line = op.line
                 if op.kind == "call" and op.callee in (np.multiply, np.divide, *BILINEAR):
                     self.product(op)
-                elif op.kind == "call" and op.callee is np.linalg.solve:
+                elif op.kind == "call" and op.callee in (np.linalg.solve, solve_factored):
                     self.solution(op)
                 self.builder.append(op)
 
@@ -158,7 +159,7 @@ class _Strong:
 
     def solution(self, op: Operation) -> None:
         """Make the solution for a right-hand side of zeros zero, whatever the matrix."""
-        a, right = op.positional
+        a, right = op.positional[:2]
         if a in self.marked or right not in self.marked:
             return
         b, n = self.builder, right.type.ndim

@@ -22,6 +22,7 @@ from ..inline import Copy, copy_function, inline, last, rename
 from . import by_rule, loops, structural
 from .activity import active_values, may_have_cotangent
 from .cotangents import Cotangents, as_type, strong, zeros
+from .kept import keep as keep_factors
 from .rereading import Rereading
 from .reruns import gather, scatter
 from .residuals import choose, discardable, running_cost, size, uses
@@ -324,7 +325,10 @@ def sweeps_of(function: Function, active: Sequence[bool], target: str, called: C
     """Return the sweeps of a function, in which every push and pop still acts on ``CURRENT``."""
     made = copy_function(function)
     gather(made.block)
-    sweep = Sweep(made.block, made.parameters, active_values(made, active), target, called)
+    varying = active_values(made, active)
+    if keep_factors(made, varying, target):
+        varying = active_values(made, active)
+    sweep = Sweep(made.block, made.parameters, varying, target, called)
     seeds, adjoint = sweep.whole(made, active, [may_have_cotangent(v) for v in made.block.results])
     saved: list[Value] = []
 

@@ -1,0 +1,54 @@
+"""Replaces functions by kernels whose adjoints use again what the forward sweep computes: see ``rules.table.reuses``.
+
+Native code factorises small matrices anew in less time than it saves and loads the factors.
+"""
+
+from __future__ import annotations
+
+from ...ir.builder import Builder
+from ...ir.dynamic import Block, Function, Operation, Value
+from ...rules import find_rule
+from ...rules.connected import connected
+from ...rules.table import Rule
+from ..inline import rename
+
+SMALL_ORDER = 8
+
+
+def keep(function: Function, active: set[Value], target: str) -> bool:
+    """Replace the active calls of a function, in place; return whether there were any."""
+    known: dict[Value, Value] = {}
+    _block(function.block, active, 1 if target == "xla" else SMALL_ORDER + 1, known)
+    rename(function.block, known)
+    return bool(known)
+
+
+def _block(block: Block, active: set[Value], least: int, known: dict[Value, Value]) -> None:
+    operations, block.operations = block.operations, []
+    for op in operations:
+        for inner in op.blocks:
+            _block(inner, active, least, known)
+        rule = find_rule(op.callee) if op.kind == "call" and any(r in active for r in op.results) else None
+        if rule is None or rule.reuse is None or not _fits(op, least):
+            block.operations.append(op)
+            continue
+        builder = Builder(True)
+        builder.line = op.line
+        with builder.writing(block.operations):
+            known.update(zip(op.results, _kernel(builder, op, rule)))
+
+
+def _fits(op: Operation, least: int) -> bool:
+    """Whether operands are matrices of one dtype of LAPACK's, or stacks of them, of at least this order."""
+    kinds = [v.type for v in op.positional]
+    return not op.keywords and all(
+        k.is_static and k.dtype == kinds[0].dtype and k.dtype.char in "fdFD" and 0 not in k.shape for k in kinds
+    ) and kinds[0].shape[-1] >= least  # fmt: skip
+
+
+def _kernel(builder: Builder, op: Operation, rule: Rule) -> list[Value]:
+    """Write the call of the kernel, and return its results."""
+    assert rule.reuse is not None
+    kept = connected.trace_into(builder, rule.reuse.keep, op.positional[:1], {})
+    found = connected.trace_into(builder, rule.reuse.kernel, [*op.positional, kept], {})
+    return list(found) if len(op.results) > 1 else [found]
