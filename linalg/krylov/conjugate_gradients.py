@@ -88,7 +88,7 @@ class ConjugateGradients(Recurrence):
         self.steps += 1
         if self.norm > 0.0:
             z = applied(self.M, self.r)
-            rz = positive_product("cg", self.r, z, "the preconditioner")
+            rz = self.norm**2 if self.M is None else positive_product("cg", self.r, z, "the preconditioner")
             self.p = z + (rz / self.rz) * p
             self.rz = rz
 

@@ -24,6 +24,8 @@ def real_product(method: str, p: Any, Ap: Any, name: str) -> Any:
     value = np.vdot(p, Ap)
     if not np.isfinite(value):
         raise MorulaError(f"{method}: {name} applied to a finite vector gave NaN or Inf")
+    if value.dtype.kind != "c":
+        return value
     bound = float(np.linalg.norm(p) * np.linalg.norm(Ap))
     if abs(value.imag) > np.sqrt(np.finfo(value.dtype).eps) * bound:
         raise MorulaError(f"{method}: {name} is not Hermitian: p·Ap = {value:.6g} is not real")

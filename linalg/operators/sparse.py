@@ -1,7 +1,7 @@
 """Sparse matrices whose stored entries are differentiable; the pattern is constant.
 
-The products are those of SciPy's compiled kernels, whose derivatives and compiled forms ``core/rules`` defines. So a
-sparse operator costs in eager code what ``scipy.sparse`` costs, and runs in compiled code as well.
+The products are those of SciPy's compiled kernels, whose derivatives ``core/rules`` defines, so a sparse operator costs in
+eager code what ``scipy.sparse`` costs. It runs in compiled code as well.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import _sparsetools, bsr_array, csc_array, csr_array, sparray, spmatrix
 from scipy.sparse.linalg import splu
 
-from ...core import BadInput, MorulaError, callback, constant, implicit, tree
+from ...core import BadInput, MorulaError, callback, constant, implicit, lowering, tree
 from .linear_operator import CONVERSIONS, LinearOperator, check_right_hand_side, inexact
 
 
@@ -58,19 +58,14 @@ class Sparse(LinearOperator):
         return self.data.dtype
 
     def matvec(self, x: Any) -> Any:
-        y = np.zeros(self._shape[0], np.result_type(self.data, x))
-        kernel = _sparsetools.csc_matvec if self.by_columns else _sparsetools.csr_matvec
-        data, x = self.data.astype(y.dtype, copy=False), x.astype(y.dtype, copy=False)
-        kernel(*self._shape, self.indptr, self.indices, data, x, y)
-        return y
+        data, x = self.data, x.astype(np.result_type(self.data, x), copy=False)
+        multiply = _times_columns if self.by_columns else _times_rows
+        return multiply(self._shape[0], data.astype(x.dtype, copy=False), self.indices, self.indptr, x)
 
     def matmat(self, x: Any) -> Any:
-        count = x.shape[1]
-        y = np.zeros(self._shape[0] * count, np.result_type(self.data, x))
-        kernel = _sparsetools.csc_matvecs if self.by_columns else _sparsetools.csr_matvecs
-        data, flat = self.data.astype(y.dtype, copy=False), np.ravel(x).astype(y.dtype, copy=False)
-        kernel(*self._shape, count, self.indptr, self.indices, data, flat, y)
-        return np.reshape(y, (self._shape[0], count))
+        data, x = self.data, x.astype(np.result_type(self.data, x), copy=False)
+        multiply = _times_columns_of_many if self.by_columns else _times_rows_of_many
+        return multiply(self._shape[0], data.astype(x.dtype, copy=False), self.indices, self.indptr, x)
 
     def transpose(self) -> LinearOperator:
         return Sparse(self.data, self.indices, self.indptr, (self._shape[1], self._shape[0]), not self.by_columns)
@@ -119,6 +114,75 @@ def sparse(matrix: Any) -> Sparse:
         return Sparse(np.ravel(matrix.data)[places.data], places.indices, places.indptr, matrix.shape)
     compressed = matrix if matrix.format in ("csr", "csc") else matrix.tocsr()
     return Sparse(compressed.data, compressed.indices, compressed.indptr, matrix.shape, compressed.format == "csc")
+
+
+# Products. Native code runs loops over the rows, which keep nothing but the vectors.
+
+
+def _times_rows(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
+    y = np.zeros(m, x.dtype)
+    _sparsetools.csr_matvec(m, x.shape[0], indptr, indices, data, x, y)
+    return y
+
+
+def _times_columns(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
+    y = np.zeros(m, x.dtype)
+    _sparsetools.csc_matvec(m, x.shape[0], indptr, indices, data, x, y)
+    return y
+
+
+def _times_rows_of_many(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
+    n, count = x.shape
+    y = np.zeros(m * count, x.dtype)
+    _sparsetools.csr_matvecs(m, n, count, indptr, indices, data, np.ravel(x), y)
+    return np.reshape(y, (m, count))
+
+
+def _times_columns_of_many(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
+    n, count = x.shape
+    y = np.zeros(m * count, x.dtype)
+    _sparsetools.csc_matvecs(m, n, count, indptr, indices, data, np.ravel(x), y)
+    return np.reshape(y, (m, count))
+
+
+@lowering(_times_rows, "native")
+def _loop_over_rows(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
+    y = np.zeros(m, x.dtype)
+    for i in range(m):
+        total = y[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            total += data[k] * x[indices[k]]
+        y[i] = total
+    return y
+
+
+@lowering(_times_columns, "native")
+def _loop_over_columns(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
+    y = np.zeros(m, x.dtype)
+    for j in range(x.shape[0]):
+        factor = x[j]
+        for k in range(indptr[j], indptr[j + 1]):
+            y[indices[k]] += data[k] * factor
+    return y
+
+
+@lowering(_times_rows_of_many, "native")
+def _loop_over_rows_of_many(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
+    y = np.zeros((m, x.shape[1]), x.dtype)
+    for c in range(x.shape[1]):
+        y[:, c] = _loop_over_rows(m, data, indices, indptr, x[:, c])
+    return y
+
+
+@lowering(_times_columns_of_many, "native")
+def _loop_over_columns_of_many(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
+    y = np.zeros((m, x.shape[1]), x.dtype)
+    for c in range(x.shape[1]):
+        y[:, c] = _loop_over_columns(m, data, indices, indptr, x[:, c])
+    return y
+
+
+# Solutions
 
 
 @constant

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import spilu
 
-from ...core import BadInput, MorulaError, constant, jit
+from ...core import BadInput, MorulaError, constant
 from ..operators import Dense, Diagonal, LinearOperator, Sparse, as_operator
-from .sweeps import InverseTriangular, Permutation
+from .sweeps import InverseTriangular, Permutation, compiled
 
 
 @constant
@@ -129,7 +129,8 @@ def _factors(A: Any, name: str) -> tuple[Any, Any, Any]:
     if len(on_diagonal) < n:
         missing = int(np.setdiff1d(np.arange(n), rows[on_diagonal])[0])
         raise MorulaError(f"{name}: the pivot of row {missing} is zero, since A has no entry on its diagonal there")
-    matrix.data, zero = _ilu0(matrix.data, matrix.indices, matrix.indptr, on_diagonal)
+    factorise = compiled(_incomplete_factors, matrix.nnz, n, str(matrix.dtype))
+    matrix.data, zero = factorise(matrix.data, matrix.indices, matrix.indptr, on_diagonal)
     if zero >= 0:
         raise MorulaError(f"{name}: the pivot of row {zero} is zero; add a multiple of the identity to A")
     return beside(matrix, lower=True), matrix.data[on_diagonal], beside(matrix, lower=False)
@@ -168,6 +169,3 @@ def _incomplete_factors(data: Any, indices: Any, indptr: Any, on_diagonal: Any) 
         if a[on_diagonal[i]] == 0:
             return a, i
     return a, -1
-
-
-_ilu0 = jit(_incomplete_factors, target="native")

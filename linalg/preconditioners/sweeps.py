@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...core import BadInput, jit
+from ...core import BadInput, jit, lowering
 from ..operators import LinearOperator
+
+
+@functools.cache
+def compiled(loop: Callable[..., Any], *signature: Any) -> Callable[..., Any]:
+    """Return the compiled form of a loop over single entries, which is slow in Python.
+
+    There is one for each signature, since jit warns of a function that it compiles again and again.
+    """
+    return jit(loop, target="native")
 
 
 class InverseTriangular(LinearOperator):
@@ -109,6 +120,18 @@ def _columns(data: Any, indices: Any, indptr: Any, diagonal: Any, b: Any, ascend
     return x
 
 
-# Loops over single entries are slow in Python, so they are compiled here.
-_by_rows = jit(_rows, target="native")
-_by_columns = jit(_columns, target="native")
+def _by_rows(*args: Any) -> Any:
+    return compiled(_rows, *_signature(*args))(*args)
+
+
+def _by_columns(*args: Any) -> Any:
+    return compiled(_columns, *_signature(*args))(*args)
+
+
+def _signature(data: Any, indices: Any, indptr: Any, diagonal: Any, b: Any, ascending: bool) -> tuple[Any, ...]:
+    return len(data), len(b), data.dtype, b.dtype
+
+
+for _target in ("native", "xla"):
+    lowering(_by_rows, _target)(_rows)
+    lowering(_by_columns, _target)(_columns)

@@ -288,3 +288,25 @@ class TestConversion:
             Sparse(np.ones(1), np.zeros(1, int), np.array([0, 1]), (2, 2))
         with pytest.raises(mo.BadInput, match=r"data and indices have shapes \(2,\) and \(1,\)"):
             Sparse(np.ones(2), np.zeros(1, int), np.array([0, 1, 1]), (2, 2))
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+@pytest.mark.parametrize("by_columns", [False, True])
+@pytest.mark.parametrize("dtype", ["f8", "c16", "f4"])
+def test_the_products_of_a_sparse_operator_and_their_gradients_in_compiled_code(rng, target, by_columns, dtype):
+    matrix = random_matrix(rng, 5, 7, dtype)
+    matrix[np.abs(matrix) < 0.6] = 0
+    stored = scipy.sparse.csc_array(matrix) if by_columns else scipy.sparse.csr_array(matrix)
+    x, y = random_matrix(rng, 7, 2, dtype), random_matrix(rng, 5, 1, dtype)[:, 0]
+
+    def loss(data, x, y):
+        A = Sparse(data, stored.indices, stored.indptr, (5, 7), by_columns)
+        return np.sum(np.abs(A @ x) ** 2) + np.sum(np.abs(A @ x[:, 0] + y) ** 2) + np.sum(np.abs(A.H @ y) ** 2)
+
+    value, found = mo.jit(mo.value_and_grad(loss, (0, 1, 2)), target=target)(stored.data, x, y)
+    expected, exact = mo.value_and_grad(loss, (0, 1, 2))(stored.data, x, y)
+    rtol = 1e-4 if dtype == "f4" else 1e-12
+    assert value == pytest.approx(expected, rel=rtol)
+    for got, e in zip(found, exact):
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, e, rtol=rtol, atol=rtol)
