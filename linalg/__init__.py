@@ -5,10 +5,11 @@ transposed. Iterative methods take operators, arrays, matrices of ``scipy.sparse
 for Hermitian positive definite matrices, ``minres`` for Hermitian ones, ``gmres``, ``bicgstab`` and ``idrs`` for all
 square ones, ``lsqr`` and ``lsmr`` for least squares; ``preconditioners`` speed them up, and ``solve`` chooses
 between them and the direct methods of structured operators. One more solve gives the gradient with respect to b and to the arrays that
-define A. ``functions`` estimates traces and log-determinants, and multiplies functions of matrices with vectors.
+define A. ``functions`` estimates traces and log-determinants, and multiplies functions of matrices with vectors. ``tensors`` holds
+decompositions of tensors: ``tensor_train``, ``tucker``, ``cp``.
 """
 
-from . import functions, preconditioners
+from . import functions, preconditioners, tensors
 from .krylov import Solution, Status, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres
 from .operators import (
     Banded,
@@ -36,11 +37,13 @@ from .operators import (
     tridiagonal,
 )
 from .solving import solve
+from .tensors import Canonical, TensorTrain, Tucker, cp, fold, tensor_train, tucker, unfold
 
 __all__ = [
     "Banded",
     "Block",
     "BlockDiagonal",
+    "Canonical",
     "Circulant",
     "Conjugate",
     "Dense",
@@ -58,12 +61,16 @@ __all__ = [
     "Sparse",
     "Status",
     "Sum",
+    "TensorTrain",
     "Toeplitz",
     "Transpose",
     "Triangular",
+    "Tucker",
     "as_operator",
     "bicgstab",
     "cg",
+    "cp",
+    "fold",
     "functions",
     "gmres",
     "idrs",
@@ -72,7 +79,11 @@ __all__ = [
     "minres",
     "preconditioners",
     "solve",
+    "tensor_train",
+    "tensors",
     "tridiagonal",
+    "tucker",
+    "unfold",
 ]
 
 
