@@ -1,16 +1,16 @@
-"""Linear operators, and solvers whose gradient comes from the equation they solve instead of from their iterations.
+"""Linear operators, iterative and direct solves with gradients from the equation they solve, functions of matrices.
 
 A ``LinearOperator`` has a shape, a dtype and a product with a vector; operators can be added, multiplied, scaled and
 transposed. Iterative methods take operators, arrays, matrices of ``scipy.sparse``, SciPy's operators and functions: ``cg``
-for Hermitian positive definite matrices, ``minres`` for Hermitian ones, ``gmres``, ``bicgstab`` and ``idrs`` for all
-square ones, ``lsqr`` and ``lsmr`` for least squares; ``preconditioners`` speed them up, and ``solve`` chooses
-between them and the direct methods of structured operators. One more solve gives the gradient with respect to b and to the arrays that
-define A. ``functions`` estimates traces and log-determinants, and multiplies functions of matrices with vectors. ``tensors`` holds
-decompositions of tensors: ``tensor_train``, ``tucker``, ``cp``.
+for Hermitian positive definite matrices, ``minres`` and ``symmlq`` for Hermitian ones, ``gmres``, ``bicgstab`` and
+``idrs`` for all square ones, ``lsqr`` and ``lsmr`` for least squares. ``preconditioners`` speed them up. ``solve`` chooses
+between them and the direct methods of structured operators. One more solve gives the gradient with respect to b and to the
+arrays that define A. ``functions`` estimates traces and log-determinants, and multiplies functions of matrices with
+vectors. ``tensors`` holds decompositions of tensors: ``tensor_train``, ``tucker``, ``cp``.
 """
 
 from . import functions, preconditioners, tensors
-from .krylov import Solution, Status, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres
+from .krylov import Solution, Status, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres, symmlq
 from .operators import (
     Banded,
     Block,
@@ -79,6 +79,7 @@ __all__ = [
     "minres",
     "preconditioners",
     "solve",
+    "symmlq",
     "tensor_train",
     "tensors",
     "tridiagonal",

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..core import BadInput, MorulaError
-from .krylov import Solution, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres
+from .krylov import Solution, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres, symmlq
 from .operators import FunctionOperator, LinearOperator, as_operator
 
-SQUARE = {"cg": cg, "minres": minres, "gmres": gmres, "bicgstab": bicgstab, "idrs": idrs}
+SQUARE = {"cg": cg, "minres": minres, "symmlq": symmlq, "gmres": gmres, "bicgstab": bicgstab, "idrs": idrs}
+HERMITIAN = ("cg", "minres", "symmlq")
 LEAST_SQUARES = {"lsqr": lsqr, "lsmr": lsmr}
 ASSUMPTIONS = (None, "hermitian", "positive definite")
 
@@ -32,8 +33,8 @@ def solve(
         b: right-hand side (m,), or several as the columns of (m, k).
         method: ``"auto"``: the direct method of the operator where its structure has one (``is_solvable``), ``"lsqr"`` if
             it is not square, and else the iterative method for what ``assume`` says: ``"cg"``, ``"minres"`` or
-            ``"gmres"``. Or ``"direct"``, ``"cg"``, ``"minres"``, ``"gmres"``, ``"bicgstab"``, ``"idrs"``, ``"lsqr"``,
-            ``"lsmr"``.
+            ``"gmres"``. Or ``"direct"``, ``"cg"``, ``"minres"``, ``"symmlq"``, ``"gmres"``, ``"bicgstab"``, ``"idrs"``,
+            ``"lsqr"``, ``"lsmr"``.
         assume: None, ``"hermitian"`` or ``"positive definite"`` (and Hermitian): what is known of A beside its structure.
         preconditioner, rtol, atol, max_iterations: for the iterative methods.
 
@@ -73,7 +74,7 @@ def solve(
         if preconditioner is not None:
             raise BadInput(f"solve: {chosen} takes no preconditioner; leave it out, or choose another method")
         return LEAST_SQUARES[chosen](A, b, **options)
-    if preconditioner is None and chosen not in ("cg", "minres"):  # these two need a definite one
+    if preconditioner is None and chosen not in HERMITIAN:  # these need a definite one
         preconditioner = A.approximate_inverse()
     return SQUARE[chosen](A, b, preconditioner=preconditioner, **options)
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from morula.linalg import bicgstab, cg, gmres, idrs, minres
+from morula.linalg import bicgstab, cg, gmres, idrs, minres, symmlq
 
-HERMITIAN: dict[str, Callable[..., Any]] = {"cg": cg, "minres": minres}
+HERMITIAN: dict[str, Callable[..., Any]] = {"cg": cg, "minres": minres, "symmlq": symmlq}
 GENERAL: dict[str, Callable[..., Any]] = {"gmres": gmres, "bicgstab": bicgstab, "idrs": idrs}
 SQUARE = {**HERMITIAN, **GENERAL}
 

@@ -34,14 +34,18 @@ def lanczos(A: Any, b: Any, steps: int) -> tuple[Any, Any]:
     >>> np.linalg.eigvalsh(T).round(12).tolist()
     [1.0, 2.0, 3.0]
     """
-    V, H = _process("lanczos", A, b, steps)
-    k = steps
-    alpha = np.real(np.diagonal(H))
-    beta = np.real(np.diagonal(H, -1)) if k > 1 else np.zeros(0, alpha.dtype)
-    alpha = np.where(np.any(V != 0.0, axis=0), alpha, alpha[0])
-    T = np.diag(alpha)
-    if k > 1:
-        T = T + np.diag(beta, 1) + np.diag(beta, -1)
+    _check("lanczos", A, b, steps)
+    V, T = lanczos_of_columns(A, b[:, None], steps)
+    return V[0].T, T[0]
+
+
+def lanczos_of_columns(A: Any, b: Any, steps: int) -> tuple[Any, Any]:
+    """Return what ``lanczos`` returns for each column of b, (n, m), side by side: V^T, (m, k, n), and T, (m, k, k)."""
+    V, H = _process(A, b, steps)
+    alpha = np.real(np.diagonal(H, 0, 1, 2))
+    alpha = np.where(np.any(V != 0.0, axis=2), alpha, alpha[:, :1])
+    below = np.real(np.tril(H, -1))
+    T = below + np.swapaxes(below, 1, 2) + alpha[:, :, None] * np.eye(steps, dtype=alpha.dtype)
     return V, T
 
 
@@ -64,11 +68,12 @@ def arnoldi(A: Any, b: Any, steps: int) -> tuple[Any, Any]:
     >>> H.tolist()
     [[0.0, -1.0], [1.0, 0.0]]
     """
-    V, H = _process("arnoldi", A, b, steps)
-    return V, H + np.diag(np.where(np.any(V != 0.0, axis=0), 0.0, H[0, 0]))
+    _check("arnoldi", A, b, steps)
+    V, H = _process(A, b[:, None], steps)
+    return V[0].T, H[0] + np.diag(np.where(np.any(V[0] != 0.0, axis=1), 0.0, H[0, 0, 0]))
 
 
-def _process(name: str, A: Any, b: Any, steps: int) -> tuple[Any, Any]:
+def _check(name: str, A: Any, b: Any, steps: int) -> None:
     A = as_operator(A, f"{name}: A")
     n = A.shape[1]
     if A.shape[0] != n:
@@ -77,24 +82,33 @@ def _process(name: str, A: Any, b: Any, steps: int) -> tuple[Any, Any]:
         raise BadInput(f"{name}: b has shape {np.shape(b)}, expected ({n},) for A of shape {A.shape}")
     if not 1 <= steps <= n:
         raise BadInput(f"{name}: steps is {steps!r}, expected a dimension from 1 to {n}")
-    dtype = np.result_type(A.dtype, np.asarray(b).dtype, np.float32)
-    V, H = np.zeros((steps, n), dtype), np.zeros((steps + 1, steps), dtype)
-    V[0] = b / np.linalg.norm(b)
-    scale = np.zeros((), np.finfo(dtype).dtype)[()]
+
+
+def _process(A: Any, b: Any, steps: int) -> tuple[Any, Any]:
+    """Return the bases (m, k, n) and projected matrices (m, k, k) of the m columns of b.
+
+    Only the diagonal below the main one is Lanczos' or Arnoldi's beta; what follows it is zero.
+    """
+    A = as_operator(A)
+    n, m = b.shape
+    dtype = np.result_type(A.dtype, b.dtype, np.float32)
+    V, H = np.zeros((m, steps, n), dtype), np.zeros((m, steps + 1, steps), dtype)
+    V[:, 0] = (b / np.linalg.norm(b, axis=0)).T
+    scale = np.zeros(m, np.finfo(dtype).dtype)
     for j in range(steps):
-        w = A @ V[j]
-        length = np.linalg.norm(w)
-        scale = max(scale, length)
-        first = np.conj(V) @ w
-        w = w - first @ V
-        second = np.conj(V) @ w
-        w = w - second @ V
-        below = np.linalg.norm(w)
-        H[:steps, j] = first + second
-        if j + 1 < steps and below > 10.0 * np.finfo(dtype).eps * scale:
-            H[j + 1, j] = below
-            V[j + 1] = w / below
-    return V.T, H[:steps]
+        w = (A @ V[:, j].T).T
+        scale = np.maximum(scale, np.linalg.norm(w, axis=1))
+        first = np.conj(V) @ w[:, :, None]
+        w = w - (np.swapaxes(first, 1, 2) @ V)[:, 0]
+        second = np.conj(V) @ w[:, :, None]
+        w = w - (np.swapaxes(second, 1, 2) @ V)[:, 0]
+        H[:, :steps, j] = (first + second)[:, :, 0]
+        if j + 1 < steps:
+            below = np.linalg.norm(w, axis=1)
+            goes_on = below > 10.0 * np.finfo(dtype).eps * scale
+            H[:, j + 1, j] = np.where(goes_on, below, 0.0)
+            V[:, j + 1] = w * np.where(goes_on, 1.0 / np.where(goes_on, below, 1.0), 0.0)[:, None]
+    return V, H[:, :steps]
 
 
 def function_times_vector(f: Callable[[Any], Any], A: Any, b: Any, steps: int, hermitian: bool = True) -> Any:
@@ -131,10 +145,10 @@ def hermitian_function(f: Callable[[Any], Any], A: Any) -> Any:
 
     Args:
         f: a differentiable function of numbers, applied to arrays entry by entry; gradients reach variables it captures.
-        A: Hermitian matrix (n, n); the lower triangle is used.
+        A: Hermitian matrix (n, n), or a stack of them (..., n, n); the lower triangle is used.
 
     Returns:
-        The matrix f(A), (n, n).
+        The matrix f(A), (..., n, n).
 
     Source: Daleckii and Krein; Higham (2008), theorem 3.11.
 
@@ -142,7 +156,7 @@ def hermitian_function(f: Callable[[Any], Any], A: Any) -> Any:
     [[1.0, 0.0], [0.0, 1.0]]
     """
     values, Q = np.linalg.eigh(_held(A))
-    return (Q * f(values)) @ np.conj(Q.T) + _variation(f, A)
+    return (Q * f(values)[..., None, :]) @ _adjoint(Q) + _variation(f, A)
 
 
 def _held(A: Any) -> Any:
@@ -167,20 +181,24 @@ def _variation(f: Callable[[Any], Any], A: Any) -> Any:
 def _variation_with_pullback(f: Callable[[Any], Any], A: Any) -> tuple[Any, Any]:
     def back(dy: Any) -> tuple[Any, Any]:
         values, Q = np.linalg.eigh(A)
-        inner = np.conj(Q.T) @ dy @ Q
-        symmetric = 0.5 * (inner + np.conj(inner.T))
-        return None, Q @ (_divided_differences(f, values) * symmetric) @ np.conj(Q.T)
+        inner = _adjoint(Q) @ dy @ Q
+        symmetric = 0.5 * (inner + _adjoint(inner))
+        return None, Q @ (_divided_differences(f, values) * symmetric) @ _adjoint(Q)
 
     return np.zeros_like(A), back
 
 
+def _adjoint(A: Any) -> Any:
+    return np.conj(np.swapaxes(A, -1, -2))
+
+
 def _divided_differences(f: Callable[[Any], Any], values: Any) -> Any:
     """Return (f(x) - f(y)) / (x - y) for all pairs; the derivative in between for pairs that nearly agree."""
-    x, y = values[:, None], values[None, :]
+    x, y = values[..., :, None], values[..., None, :]
     near = (
         np.abs(x - y) <= np.finfo(values.dtype).eps ** (1 / 3) * (np.abs(x) + np.abs(y)) + np.finfo(values.dtype).tiny
     )
     middle = 0.5 * (x + y)
     slopes = jvp(f, (middle,), (np.ones_like(middle),))[1]
     fx = f(values)
-    return np.where(near, slopes, (fx[:, None] - fx[None, :]) / np.where(near, 1.0, x - y))
+    return np.where(near, slopes, (fx[..., :, None] - fx[..., None, :]) / np.where(near, 1.0, x - y))

@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ...core import MorulaError
-from .krylov_functions import hermitian_function, lanczos
+from ...core import BadInput, MorulaError
+from .krylov_functions import hermitian_function, lanczos_of_columns
 from .traces import Estimate, mean, signs, square
+
+# The Lanczos vectors of several samples are computed side by side, as long as they have fewer numbers together.
+AT_ONCE = 1 << 22
 
 
 def trace_of_function(f: Callable[[Any], Any], A: Any, key: Any, samples: int = 32, steps: int = 30) -> Estimate:
@@ -41,13 +44,17 @@ def trace_of_function(f: Callable[[Any], Any], A: Any, key: Any, samples: int = 
     6.0
     """
     A = square(A, "trace_of_function", samples, 2)
+    if steps < 1:
+        raise BadInput(f"trace_of_function: steps is {steps!r}, expected a positive number")
     n = A.shape[0]
     z = signs(key, n, samples, A.dtype)
-    values = np.zeros(samples, np.finfo(A.dtype).dtype)
-    for i in range(samples):
-        T = lanczos(A, z[:, i], min(steps, n))[1]
-        values[i] = n * hermitian_function(f, T)[0, 0]
-    return mean(values)
+    k = min(steps, n)
+    together = min(max(AT_ONCE // (k * n), 1), samples)
+    parts = []
+    for begin in range(0, samples, together):
+        T = lanczos_of_columns(A, z[:, begin : begin + together], k)[1]
+        parts.append(n * hermitian_function(f, T)[:, 0, 0])
+    return mean(np.concatenate(parts))
 
 
 def logdet(A: Any, key: Any, samples: int = 32, steps: int = 30) -> Estimate:

@@ -11,8 +11,9 @@ from .generalised_minimal_residuals import gmres
 from .induced_dimension_reduction import idrs
 from .minimal_residuals import minres
 from .solution import Solution, Status
+from .symmetric_lq import symmlq
 
-__all__ = ["Solution", "Status", "bicgstab", "cg", "gmres", "idrs", "lsmr", "lsqr", "minres"]
+__all__ = ["Solution", "Status", "bicgstab", "cg", "gmres", "idrs", "lsmr", "lsqr", "minres", "symmlq"]
 
 
 def __dir__() -> list[str]:

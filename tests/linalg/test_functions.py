@@ -175,6 +175,16 @@ class TestQuadrature:
         assert value == pytest.approx(expected, rel=1e-12)
         np.testing.assert_allclose(dA, eA, rtol=1e-9, atol=1e-12)
 
+    def test_samples_in_several_groups_are_the_same_samples(self, rng, monkeypatch):
+        A = definite(rng, 6)
+        whole = logdet(A, 1, 7, 4)
+        monkeypatch.setattr(mo.linalg.functions.quadrature, "AT_ONCE", 50)
+        assert logdet(A, 1, 7, 4).value == pytest.approx(whole.value, rel=1e-13)
+
+    def test_steps_are_checked(self):
+        with pytest.raises(mo.BadInput, match="trace_of_function: steps is 0, expected a positive number"):
+            trace_of_function(np.exp, np.eye(2), 0, steps=0)
+
     def test_a_matrix_that_is_not_positive_definite(self):
         with pytest.raises(mo.MorulaError, match="logdet: A is not positive definite: a Ritz value is -"):
             logdet(np.diag([1.0, -2.0, 3.0]), 0)

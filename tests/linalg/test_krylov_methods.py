@@ -8,7 +8,7 @@ import scipy.sparse.linalg as scipy_linalg
 from krylov_methods import convection_diffusion, poisson, random_matrix
 
 import morula as mo
-from morula.linalg import Diagonal, Status, bicgstab, cg, gmres, idrs, minres
+from morula.linalg import Diagonal, Status, bicgstab, cg, gmres, idrs, minres, symmlq
 
 
 def hermitian(rng, n, dtype=np.float64):
@@ -75,6 +75,36 @@ class TestMinres:
         found = minres(np.diag([1.0, 2.0, 0.0]), np.ones(3))
         assert not found.converged and found.residual_norm == pytest.approx(1.0)
         assert found.x[:2] == pytest.approx([1.0, 0.5])
+
+
+class TestSymmlq:
+    @pytest.mark.parametrize("dtype", ["f8", "c16"])
+    def test_solves_an_indefinite_system(self, rng, dtype):
+        A, b = hermitian(rng, 12, dtype), random_matrix(rng, 12, 1, dtype)[:, 0]
+        found = symmlq(A, b)
+        assert found.converged and found.iterations <= 15
+        np.testing.assert_allclose(found.x, np.linalg.solve(A, b), rtol=1e-7)
+
+    def test_the_history_is_the_residual_of_the_point_returned(self, rng):
+        A, b = hermitian(rng, 10), rng.standard_normal(10)
+        M = Diagonal(rng.uniform(1, 9, 10))
+        for steps in (1, 3, 6):
+            for preconditioner in (None, M):
+                short = symmlq(A, b, preconditioner=preconditioner, max_iterations=steps)
+                full = symmlq(A, b, preconditioner=preconditioner)
+                assert short.residual_norm == pytest.approx(full.history[steps], rel=1e-8)
+
+    def test_is_conjugate_gradients_on_a_definite_matrix(self, rng):
+        A, b = poisson(8), rng.standard_normal(64)
+        assert abs(symmlq(A, b).iterations - cg(A, b).iterations) <= 1
+
+    def test_its_gradient_for_an_indefinite_system(self, rng):
+        A, b = hermitian(rng, 6), rng.standard_normal(6)
+        mo.testing.check_gradients(lambda t, b: np.sum(symmlq(A + t * np.eye(6), b).x ** 2), 0.1, b, order=1)
+
+    def test_a_singular_system_without_solution(self):
+        found = symmlq(np.diag([1.0, 2.0, 0.0]), np.ones(3))
+        assert not found.converged and np.all(np.isfinite(found.x))
 
 
 class TestGmres:

@@ -277,7 +277,9 @@ class TestSolve:
             assert found.method == name and found.converged
             np.testing.assert_allclose(found.x, np.linalg.solve(A.toarray(), b), atol=1e-8)
 
-    @pytest.mark.parametrize("method", ["direct", "cg", "minres", "gmres", "bicgstab", "idrs", "lsqr", "lsmr"])
+    @pytest.mark.parametrize(
+        "method", ["direct", "cg", "minres", "symmlq", "gmres", "bicgstab", "idrs", "lsqr", "lsmr"]
+    )
     def test_a_method_by_name(self, method, rng):
         A, b = poisson(3), rng.standard_normal(9)
         found = solve(A, b, method=method)
