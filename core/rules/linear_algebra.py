@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import NoDerivative
 from . import matrix_norms as matrix_norms
+from .factor_kernels import gram_solve
 from .matrix_factorisations import from_triangle, onto_triangle, singular_values_cotangent
 from .products import hermitian as dagger
 from .table import expansion, joint, linear, model, solves, takes_sequences, vjp, zero
@@ -31,7 +32,7 @@ def solve_pullback(dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         z = np.linalg.solve(dagger(a), dy[..., None])
         return -z * np.conj(y)[..., None, :], z[..., 0]
     z = np.linalg.solve(dagger(a), dy)
-    return -z @ dagger(y), z
+    return -outer(z, y), z
 
 
 def inv_pullback(dy: Any, y: Any, a: Any) -> Any:
@@ -202,6 +203,24 @@ def lstsq_cotangents(dx: Any, dresiduals: Any, x: Any, a: Any, b: Any, p: Any) -
     return da, db
 
 
+def full_rank_cotangents(dx: Any, dresiduals: Any, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """``lstsq_cotangents`` for full column rank, without the pseudo-inverse: P^H dx = A (A^H A)^-1 dx."""
+    r = b - a @ x
+    da, db = np.zeros_like(a), np.zeros_like(b)
+    if dx is not None:
+        t = gram_solve(a, dx)
+        z = a @ t
+        da, db = da + outer(r, t) - outer(z, x), db + z
+    if dresiduals is not None:
+        da, db = da - 2 * (r * dresiduals) @ dagger(x), db + 2 * r * dresiduals
+    return da, db
+
+
+def outer(z: Any, x: Any) -> Any:
+    """z x^H; a single column is multiplied without a call of BLAS."""
+    return z * dagger(x) if z.shape[-1] == 1 else z @ dagger(x)
+
+
 def lstsq_pullback(dy: Any, y: Any, a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any]:
     a, b = np.asarray(a), np.asarray(b)
     dx, dresiduals, _, ds = dy
@@ -211,8 +230,11 @@ def lstsq_pullback(dy: Any, y: Any, a: Any, b: Any, rcond: Any = None) -> tuple[
         x, dx = x[:, None], None if dx is None else dx[:, None]
     columns = b[:, None] if b.ndim == 1 else b
     tolerance: Any = None if rcond is None or rcond < 0 else rcond
-    p = np.linalg.pinv(a, rtol=tolerance)
-    da, db = lstsq_cotangents(dx, None if residuals.size == 0 else dresiduals, x, a, columns, p)
+    dresiduals = None if residuals.size == 0 else dresiduals
+    if a.shape[0] >= a.shape[1] and rank == a.shape[1]:
+        da, db = full_rank_cotangents(dx, dresiduals, x, a, columns)
+    else:
+        da, db = lstsq_cotangents(dx, dresiduals, x, a, columns, np.linalg.pinv(a, rtol=tolerance))
     if ds is not None:
         da = da + singular_values_cotangent(ds, a)
     return da + np.zeros_like(a), np.reshape(db + np.zeros_like(columns), b.shape)

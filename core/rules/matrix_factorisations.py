@@ -36,8 +36,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import NoDerivative
+from .factor_kernels import cholesky_adjoint, half_lower
 from .products import hermitian as dagger
 from .table import as_complex, real_or_complex, vjp
+
+SMALL_ORDER = 8
+"""Compiled programs handle smaller matrices in loops, and NumPy stacks of them, in less time than by a call for each."""
 
 
 def diagonal_matrix(d: Any) -> Any:
@@ -83,6 +87,11 @@ def in_one_space(s: Any) -> Any:
     """A mask (..., n, n) of the pairs of distinct vectors whose values are equal to rounding."""
     same = np.abs(s[..., None, :] - s[..., :, None]) <= resolution(s)[..., None]
     return same & ~np.eye(s.shape[-1], dtype=bool)
+
+
+def has_equal(s: Any) -> Any:
+    """Whether two values are equal to rounding: neighbours in the sorted order."""
+    return np.any(np.diff(np.sort(s, axis=-1), axis=-1) <= resolution(s))
 
 
 def columns_read(*masks: Any) -> Any:
@@ -137,8 +146,9 @@ def without_complement(du: Any, u: Any, k: int) -> tuple[Any, Any]:
 
 def cholesky_cotangent(dl: Any, l: Any) -> Any:  # noqa: E741
     """The cotangent of the Hermitian A = L L^H."""
-    phi = np.tril(dagger(l) @ dl)
-    phi = phi - 0.5 * diagonal_matrix(np.diagonal(phi, axis1=-2, axis2=-1))
+    if np.ndim(l) == 2 and l.shape[-1] > SMALL_ORDER:
+        return cholesky_adjoint(dl, l)
+    phi = half_lower(dagger(l) @ dl)
     left = np.linalg.solve(dagger(l), phi)
     return dagger(np.linalg.solve(dagger(l), dagger(left)))
 
@@ -210,7 +220,7 @@ def eigh_cotangent(dlam: Any, dv: Any, lam: Any, v: Any) -> Any:
 
 
 def eigh_pullback(dy: Any, y: Any, a: Any, UPLO: str = "L", *, read: Any = (None, None)) -> Any:
-    if dy[0] is not None and dy[1] is not None:
+    if dy[0] is not None and dy[1] is not None and has_equal(y[0]):
         refuse_weighed(dy[0], y[0], dagger(y[1]) @ dy[1], "numpy.linalg.eigh", columns_read(*read))
     return onto_triangle(eigh_cotangent(dy[0], dy[1], y[0], y[1]), UPLO in ("L", "l"))
 
@@ -306,7 +316,7 @@ def svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any, read: Any =
         refuse_zeros(s, u, v, read)
     u, du = without_complement(du, u, k)
     v, dv = without_complement(dv, v, k)
-    if ds is not None:
+    if ds is not None and has_equal(s):
         for x, dx in ((u, du), (v, dv)):
             if dx is not None:
                 refuse_weighed(ds, s, dagger(x) @ dx, "a singular value decomposition", read)

@@ -22,6 +22,8 @@ import numpy as np
 import scipy.linalg
 
 from ..errors import NoDerivative
+from .factor_kernels import expm_frechet
+from .matrix_factorisations import SMALL_ORDER
 from .products import hermitian as dagger
 from .table import as_complex, joint, real_or_complex, takes_sequences, vjp
 
@@ -40,6 +42,8 @@ def frechet_adjoint(function: Callable[[Any], Any], a: Any, dy: Any) -> Any:
 
 
 def expm_pullback(dy: Any, y: Any, A: Any) -> Any:
+    if np.ndim(A) == 2 and np.shape(A)[0] > SMALL_ORDER:
+        return expm_frechet(dagger(np.asarray(A)), dy)
     return frechet_adjoint(scipy.linalg.expm, np.asarray(A), dy)
 
 

@@ -13,6 +13,7 @@
     overflow        detection of Python ints out of the range of int64
     reductions      sums, extrema, cumulative functions, sorting
     library         linear algebra and Fourier transforms
+    factor_kernels  adjoints with triangles
     kept_factors    LU factors that the backward sweep uses again
     host            calls into Python: functions that XLA lacks, callbacks, printing
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.fft
@@ -13,9 +14,12 @@ from jax import lax
 from ...ir.dynamic import Operation, Value
 from ...ir.matrix_errors import error_in, named
 from ...ir.typed import ArrayType
+from ...rules.matrix_factorisations import eig_in_complex, eigvals_in_complex
 from .lower import FAILING, LOWERINGS, Failure, Site, Walk, is_lowered, lowers
 
 SINGULAR = Site(np.linalg.LinAlgError, "Singular matrix")
+_NOT_FINITE = Site(np.linalg.LinAlgError, "Array must not contain infs or NaNs")
+_NO_EIGENVALUES = Site(np.linalg.LinAlgError, "Eigenvalues did not converge")
 _INDEFINITE = Site(np.linalg.LinAlgError, "Matrix is not positive definite")
 
 
@@ -119,6 +123,24 @@ def _svd(walk: Walk, op: Operation, a: Any, full_matrices: bool = True, compute_
 @lowers(np.linalg.qr, when=lambda op: takes("mode")(op) and len(op.results) == 2)
 def _qr(walk: Walk, op: Operation, a: Any, mode: str = "reduced") -> Any:
     return jnp.linalg.qr(jnp.asarray(a), mode=mode)
+
+
+def _is_on_cpu(op: Operation) -> bool:
+    """Whether XLA has the function: it has general eigenvalues on the CPU alone; elsewhere they are computed in Python."""
+    return jax.default_backend() == "cpu" and takes()(op)
+
+
+@lowers(np.linalg.eig, eig_in_complex, np.linalg.eigvals, eigvals_in_complex, fails=True, when=_is_on_cpu)
+def _eig(walk: Walk, op: Operation, a: Any) -> Any:
+    a = jnp.asarray(a)
+    walk.fail_if(jnp.logical_not(jnp.all(jnp.isfinite(a))), _NOT_FINITE)
+    has_vectors = op.callee in (np.linalg.eig, eig_in_complex)
+    values, *vectors = lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=has_vectors)
+    walk.fail_if(jnp.any(jnp.isnan(values)), _NO_EIGENVALUES)
+    found = [values, *vectors]
+    if op.callee in (eig_in_complex, eigvals_in_complex):
+        found.append(jnp.logical_not(jnp.any(jnp.imag(values) != 0)))
+    return found if len(found) > 1 else values
 
 
 # ---- Fourier transforms

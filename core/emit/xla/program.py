@@ -16,7 +16,7 @@ from ...errors import BadInput
 from ...ir.dynamic import Function, walk
 from ...ir.places import Calls, raised_at
 from ...ir.typed import STACK, Dim
-from . import arrays, elementwise, host, indexing, kept_factors, library, overflow, reductions, special  # noqa: F401  they register themselves
+from . import arrays, elementwise, factor_kernels, host, indexing, kept_factors, library, overflow, reductions, special  # noqa: F401  they register themselves
 from .client import default_platform, prepare, refuse_fork, wide
 from .lower import Walk, error_at
 
