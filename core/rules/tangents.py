@@ -105,15 +105,20 @@ def _push_solution(rule: Rule, tangents: Sequence[Any], y: Any, args: tuple[Any,
     """For y = f(a, b) with ``product(a, y, b) = b``: dy = f(a, db - product(da, y, b))."""
     equation = EQUATIONS[rule.function]
     i, j = equation.matrix, equation.right
-    overwrites = any(x and name.startswith("overwrite") for name, x in kwargs.items())
-    if overwrites or any(t is not None and k not in (i, j) for k, t in enumerate(tangents)):
+    options = dict(zip(rule.names[j + 1 :], args[j + 1 :])) | kwargs
+    overwrites = any(x and name.startswith("overwrite") for name, x in options.items())
+    if (
+        overwrites
+        or len(args) > len(rule.names)
+        or any(t is not None and k not in (i, j) for k, t in enumerate(tangents))
+    ):
         return NotImplemented
     da, db = tangents[i], tangents[j]
     if da is not None:
-        moved = equation.product(da, y, args[j], *args[j + 1 :], **kwargs)
+        moved = equation.product(da, y, args[j], **options)
         db = -moved if db is None else db - moved
     as_columns = np.ndim(args[j]) == 1 and np.ndim(db) > 1  # one vector for several matrices has tangents for each
-    dy = rule.function(*args[:j], db[..., None] if as_columns else db, *args[j + 1 :], **kwargs)
+    dy = rule.function(*args[:j], db[..., None] if as_columns else db, **options)
     return dy[..., 0] if as_columns else dy
 
 

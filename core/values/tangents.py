@@ -13,6 +13,9 @@ from .tree import Path, spelled
 
 Pairs = list[tuple[Path, Any, Any]]
 
+LEAVES = {float, np.float64, np.ndarray}
+"""Classes of most arguments and tangents, for which no walk over a structure is needed."""
+
 
 def has_tangent(x: Any) -> bool:
     """Whether a number or an array can have a tangent: floats, complex numbers, arrays of these, and Python's ints."""
@@ -28,6 +31,14 @@ def paired(primals: Any, tangents: Any) -> Pairs:
         BadInput: the tangents have another structure than the arguments.
     """
     found: Pairs = []
+    if type(primals) is tuple and type(tangents) is tuple and len(primals) == len(tangents):
+        for i, (x, dx) in enumerate(zip(primals, tangents)):
+            if type(x) not in LEAVES or not has_tangent(x) or dx is not None and type(dx) not in LEAVES:
+                break
+            found.append(((("item", i),), x, dx))
+        else:
+            return found
+        found.clear()
     tree.rebuild(
         primals,
         lambda path, x, dx: found.append((path, x, dx)),

@@ -90,6 +90,18 @@ def test_the_solution_of_an_equation_solves_the_tangent_of_the_equation(solve, s
     check(f, 0.3, 1.0)
 
 
+def test_options_of_a_solver_may_be_given_by_position(untransposed):
+    a, b = np.array([[2.0, 0.7], [0.4, 1.5]]), np.array([0.3, -0.8])
+    for options in ((0, True), ("T", True, True), (0, False, False, False, True)):
+        check(lambda t, options=options: [scipy.linalg.solve_triangular(a * (1 + t), b - t, *options)][0], 0.3, 1.0)
+
+
+def test_a_solver_that_overwrites_its_operands_has_the_right_tangent():
+    a, b = np.array([[2.0, 0.0], [0.4, 1.5]]), np.array([0.3, -0.8])
+    for options in ((0, True, False, True), (0, True, False, True, False)):
+        check(lambda t, options=options: [scipy.linalg.solve_triangular(a * (1 + t), b - t, *options)][0], 0.3, 1.0)
+
+
 def test_conversions_keep_tangents_in_their_dtype(untransposed):
     check(lambda x: [np.array([x * 2.0, x[::-1]], dtype=float)][0], A, DA)
     dy = mo.jvp(lambda x: [np.asarray(x * 2.0, dtype=np.float32)][0], (A,), (DA,))[1]

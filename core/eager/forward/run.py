@@ -85,6 +85,9 @@ def _leaves_of(part: Any, seen: set[int]) -> Any:
 
 
 def seed(tangents: Tangents, path: Any, x: Any, like: Any, dx: Any) -> None:
+    if type(dx) is float and type(like) is float:
+        tangents.numbers[id(x)] = x, dx
+        return
     if isinstance(dx, bool) or not isinstance(dx, (int, float, complex, np.number, np.ndarray)):
         raise BadInput(
             f"{spelled(path, 'tangents')} is a {type(dx).__name__}: a tangent is a number or an array of numbers"

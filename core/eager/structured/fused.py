@@ -130,7 +130,7 @@ class Site:
         if t is not None:
             if is_nan(t):
                 return AGAIN
-            if any(t is other or type(t) is np.ndarray and np.may_share_memory(t, other) for other in given):
+            if type(t) is np.ndarray and any(t is other for other in given):  # of a view, the tape copies the contents
                 t = np.copy(t)
             tangents.length += 1
             tangents.set(y, t)
