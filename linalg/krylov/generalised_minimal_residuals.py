@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import BadInput
+from ...core import BadInput, lowering
 from .recurrence import Method, Recurrence, applied
 from .solution import Solution
 from .solve import solved
@@ -97,14 +97,8 @@ class GeneralisedMinimalResiduals(Recurrence):
             self.directions[j] = z
         w = self.A @ z
         length = np.linalg.norm(w)
-        known = self.basis[: j + 1]
-        first = np.conj(known) @ w
-        w = w - first @ known
-        second = np.conj(known) @ w
-        w = w - second @ known
+        w, column = _orthogonalised(self.basis, w, j)
         below = np.linalg.norm(w)
-        column = np.zeros(m + 1, w.dtype)
-        column[: j + 1] = first + second
         column[j + 1] = below
         column = self.rotations @ column
         pivot = np.hypot(np.abs(column[j]), below)
@@ -117,7 +111,7 @@ class GeneralisedMinimalResiduals(Recurrence):
             upper, lower = self.rotations[j], self.rotations[j + 1]
             self.rotations[j], self.rotations[j + 1] = np.conj(c) * upper + s * lower, c * lower - s * upper
             column[j] = pivot
-            self.triangle[: j + 1, j] = column[: j + 1]
+            self.triangle[:, j] = np.where(np.arange(m) <= j, column[:m], 0.0)
             self.norm = np.abs(self.rotations[j + 1, 0])
             self.steps += 1
             if below > negligible:
@@ -133,3 +127,23 @@ class GeneralisedMinimalResiduals(Recurrence):
         if self.flexible:
             return weights @ self.directions
         return applied(self.M, weights @ self.basis[:m])
+
+
+def _orthogonalised(basis: Any, w: Any, j: Any) -> tuple[Any, Any]:
+    """Return w without its components along rows 0 to j of the basis, and these components, in as many places as rows."""
+    known = basis[: j + 1]
+    components = np.zeros(basis.shape[0], w.dtype)
+    for _ in range(2):
+        found = np.conj(known) @ w
+        w = w - found @ known
+        components[: j + 1] += found
+    return w, components
+
+
+@lowering(_orthogonalised, "xla")
+def _orthogonalised_by_all_rows(basis: Any, w: Any, j: Any) -> tuple[Any, Any]:
+    """Do the same with the rows that are still zero, since XLA's arrays have fixed lengths."""
+    first = np.conj(basis) @ w
+    w = w - first @ basis
+    second = np.conj(basis) @ w
+    return w - second @ basis, first + second

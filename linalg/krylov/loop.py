@@ -50,7 +50,7 @@ def iterate(
         while (
             iterations < limit
             and not run.ended
-            and np.isfinite(run.norm)
+            and run.norm < 1.0 / eps
             and run.measure(target / norm, rtol) > target / norm
         ):
             run.step()
@@ -64,8 +64,8 @@ def iterate(
         needed = (1.0 - eps**0.5) * last if run.ended else 0.5 * last
         if measure <= target:
             code = CONVERGED
-        elif not np.isfinite(norm):
-            code = BREAKDOWN
+        elif not norm < kept_norm / eps**0.5:
+            code = BREAKDOWN  # the run has diverged
         elif iterations >= limit:
             code = MAX_ITERATIONS
         elif not measure < needed:

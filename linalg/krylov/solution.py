@@ -29,7 +29,7 @@ _MESSAGES = {
     Status.CONVERGED: "the residual meets the tolerance",
     Status.MAX_ITERATIONS: "the maximum number of iterations was reached before the residual met the tolerance",
     Status.STAGNATED: "the residual stopped decreasing before it met the tolerance",
-    Status.BREAKDOWN: "the recurrence divided by zero or overflowed, and a restart did not help",
+    Status.BREAKDOWN: "the recurrence diverged or divided by zero, and beginning anew did not help",
 }
 
 

@@ -217,6 +217,13 @@ class TestCompiled:
         np.testing.assert_allclose(found.x, expected.x, rtol=1e-8)
         np.testing.assert_allclose(found.history, expected.history, rtol=1e-3, atol=1e-9)
 
+    def test_many_right_hand_sides_by_vmap(self, name, method, rng, target):
+        if name not in ("cg", "gmres"):
+            pytest.skip("the loop is the same for all methods")
+        A, b = matrix_for(name, rng, 5), rng.standard_normal((3, 5))
+        found = mo.jit(mo.vmap(lambda b: method(A, b).x), target=target)(b)
+        np.testing.assert_allclose(found, np.linalg.solve(A, b.T).T, rtol=1e-8)
+
     def test_a_sparse_matrix(self, name, method, target):
         if name not in ("cg", "gmres"):
             pytest.skip("what a method does with a sparse matrix does not depend on the method")

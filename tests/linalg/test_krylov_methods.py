@@ -201,3 +201,13 @@ def test_cg_and_the_others_agree_on_a_grid(rng):
     expected = cg(A, b).x
     for method in (minres, gmres, bicgstab, idrs):
         np.testing.assert_allclose(method(A, b).x, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", [bicgstab, idrs])
+def test_a_run_that_diverges_returns_what_was_before_it(method, rng):
+    for seed in range(40):
+        draws = np.random.default_rng(seed)
+        A, b = (draws.random((7, 7)) < 0.3).astype(float), draws.standard_normal(7)
+        found = method(A, b)
+        assert found.converged or found.residual_norm <= 1e8 * np.linalg.norm(b)
+        assert np.all(np.isfinite(found.x)) and np.isfinite(found.residual_norm)
