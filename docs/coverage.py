@@ -116,12 +116,14 @@ SOURCE: dict[str, dict[str, list[Call]]] = {
         "expm_frechet": [(linalg.expm_frechet, SQUARE, POSITIVE)],
         "fiedler": [(linalg.fiedler, V)],
         "fiedler_companion": [(linalg.fiedler_companion, V)],
+        "funm": [(lambda a: linalg.funm(a, np.exp), POSITIVE)],
         "khatri_rao": [(linalg.khatri_rao, A, A + 1)],
         "leslie": [(linalg.leslie, V, V[:4] / 2)],
         "matmul_toeplitz": [(linalg.matmul_toeplitz, V, V[::-1] ** 2)],
         "null_space": [(lambda a: np.abs(linalg.null_space(a)), A)],
         "orth": [(lambda a: linalg.orth(a) @ linalg.orth(a).T, A.T)],
         "orthogonal_procrustes": [(linalg.orthogonal_procrustes, A.T, A.T + SQUARE[0])],
+        "qr_multiply": [(lambda a, c: linalg.qr_multiply(a, c)[0], A.T, A[:2])],
         "sinhm": [(linalg.sinhm, SQUARE)],
         "sinm": [(linalg.sinm, SQUARE)],
         "solve_circulant": [(linalg.solve_circulant, V + np.eye(5)[0] * 4, V[::-1] ** 2)],
@@ -185,14 +187,11 @@ REFUSED: dict[str, dict[str, str]] = {
             load loadtxt memmap save savetxt savez savez_compressed""",
         "shares memory with another library": "from_dlpack",
     },
+    "scipy.linalg": {"takes unitary matrices only, which a derivative would have to leave": "cossin"},
 }
 """Names without derivative: their result is a constant, or the call is refused; by reason."""
 
 MISSING: dict[str, dict[str, str]] = {
-    "scipy.linalg": {
-        "calls a LAPACK routine that has no rule": """cossin eig_banded eigvals_banded funm hessenberg ldl matrix_balance
-            ordqz qr_delete qr_multiply qr_update qz rq rsf2csf schur""",
-    },
     "scipy.special": {
         "inverse of a distribution function with respect to a parameter": """bdtrik bdtrin btdtria btdtrib chdtriv chndtridf chndtrinc
             fdtridfd gdtria gdtrib nbdtrik nbdtrin ncfdtridfd ncfdtridfn ncfdtrinc nctdtridf nctdtrinc nrdtrimn nrdtrisd

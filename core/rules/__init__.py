@@ -16,7 +16,10 @@ from .table import MODELS, RULES, Model, Rule
 # These rules import their library, so they are loaded only once the program has imported it.
 _LAZY: dict[str, tuple[str, ...]] = {
     "scipy.special": ("special",),
-    "scipy.linalg": ("scipy_linear_algebra", "scipy_schur", "blas_lapack", "scipy_lapack"),
+    "scipy.linalg": (
+        *("scipy_linear_algebra", "scipy_eigenvalues", "scipy_qr_forms", "scipy_indefinite", "scipy_schur"),
+        *("scipy_generalised_schur", "blas_lapack", "scipy_lapack"),
+    ),
     "scipy.fft": ("scipy_fourier", "scipy_compiled_fourier"),
     "scipy.sparse": ("sparse", "sparse_programs"),
     "scipy.optimize": ("scipy_optimize",),

@@ -256,6 +256,11 @@ def eig_cotangent(dlam: Any, dv: Any, lam: Any, v: Any) -> Any:
     return np.linalg.solve(dagger(v), middle @ dagger(v))
 
 
+def eig_in_complex(a: Any) -> Any:
+    w, v = np.linalg.eig(a)
+    return as_complex(w), as_complex(v), not np.iscomplexobj(w)
+
+
 def in_the_order_of(lam: Any, y: Any) -> Any:
     """W with W_ij = 1 where y_i is lam_j, shared by equal ones: without vectors LAPACK may order values differently."""
     distance = np.abs(y[..., :, None] - lam[..., None, :])
@@ -265,17 +270,12 @@ def in_the_order_of(lam: Any, y: Any) -> Any:
 
 
 def eigvals_cotangent(dy: Any, y: Any, a: Any) -> Any:
-    lam, v = np.linalg.eig(a)
+    lam, v, _ = eig_in_complex(a)
     return eig_cotangent((dy[..., None, :] @ in_the_order_of(lam, y))[..., 0, :], None, lam, v)
 
 
 vjp(np.linalg.eig, lambda dy, y, a: eig_cotangent(dy[0], dy[1], y[0], y[1]))
 vjp(np.linalg.eigvals, eigvals_cotangent)
-
-
-def eig_in_complex(a: Any) -> Any:
-    w, v = np.linalg.eig(a)
-    return as_complex(w), as_complex(v), not np.iscomplexobj(w)
 
 
 def eigvals_in_complex(a: Any) -> Any:
@@ -284,7 +284,7 @@ def eigvals_in_complex(a: Any) -> Any:
 
 
 real_or_complex(np.linalg.eig, eig_in_complex, lambda dy, y, a: (eig_cotangent(dy[0], dy[1], y[0], y[1]),))
-real_or_complex(np.linalg.eigvals, eigvals_in_complex, lambda dy, y, a: (eigvals_cotangent(dy[0], y[0], a + 0j),))
+real_or_complex(np.linalg.eigvals, eigvals_in_complex, lambda dy, y, a: (eigvals_cotangent(dy[0], y[0], a),))
 
 
 # Singular values: A = U diag(s) V^H (Wan and Zhang, eqs. 8 to 12; the phase that U and V share is split evenly)

@@ -19,14 +19,8 @@ import scipy.linalg
 from ..errors import NoDerivative
 from .matrix_factorisations import (
     cholesky_cotangent,
-    columns_read,
-    eig_cotangent,
-    eigvals_cotangent,
     onto_triangle,
     qr_cotangent,
-    refuse_weighed,
-    resolution,
-    safe_reciprocal,
     singular_values_cotangent,
     svd_columns_read,
     svd_cotangent,
@@ -217,21 +211,6 @@ def scipy_qr_pullback(
     return np.take_along_axis(g, np.argsort(y[-1], axis=-1)[..., None, :], axis=-1) if pivoting else g
 
 
-def qr_insert_pullback(
-    dy: Any, y: Any, Q: Any, R: Any, u: Any, k: int, which: str = "row", rcond: Any = None, overwrite_qru: bool = False,
-    check_finite: bool = True,
-) -> tuple[Any, Any, Any]:  # fmt: skip
-    """The factored matrix is Q R with ``u`` inserted before its k-th row or column."""
-    if np.ndim(u) != 1:
-        raise NoDerivative(
-            "scipy.linalg.qr_insert has a derivative for a single row or column; insert several one by one"
-        )
-    g = qr_cotangent(dy[0], dy[1], y[0], y[1])
-    axis = 0 if which == "row" else 1
-    rest = np.delete(g, k, axis)
-    return rest @ dagger(R), dagger(Q) @ rest, np.take(g, k, axis)
-
-
 def scipy_svd_pullback(
     dy: Any, y: Any, a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False,
     check_finite: bool = True, lapack_driver: str = "gesdd", *, read: Any = (None, None, None),
@@ -250,117 +229,5 @@ def scipy_svdvals_pullback(dy: Any, y: Any, a: Any, overwrite_a: bool = False, c
 
 
 vjp(scipy.linalg.qr, scipy_qr_pullback)
-joint(scipy.linalg.qr_insert, qr_insert_pullback)  # type: ignore[attr-defined]
 vjp(scipy.linalg.svd, scipy_svd_pullback)
 vjp(scipy.linalg.svdvals, scipy_svdvals_pullback)
-
-
-# Eigenvalues: A v = lam B v with V^H B V = 1, so that dlam = v^H (dA - lam dB) v
-
-
-def generalised_eigh_cotangents(dlam: Any, dv: Any, lam: Any, v: Any, all_lam: Any, all_v: Any) -> tuple[Any, Any]:
-    """The cotangents of A and of B from those of some eigenvalues and eigenvectors, given with all of them."""
-    ga, gb = 0.0, 0.0
-    if dlam is not None:
-        ga = (v * dlam[..., None, :]) @ dagger(v)
-        gb = -(v * (dlam * lam)[..., None, :]) @ dagger(v)
-    if dv is not None:
-        gaps = safe_reciprocal(lam[..., None, :] - all_lam[..., :, None], resolution(all_lam)[..., None])
-        w = dagger(all_v) @ dv
-        ga = ga + all_v @ (gaps * w) @ dagger(v)
-        # Within an eigenspace only the scale is determined, by v^H B v = 1.
-        gb = gb - all_v @ (gaps * w * lam[..., None, :] + np.where(gaps == 0, 0.5 * w, 0.0)) @ dagger(v)
-    return ga, gb
-
-
-def scipy_eigh_pullback(
-    dy: Any, y: Any, a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
-    overwrite_b: bool = False, type: int = 1, check_finite: bool = True, subset_by_index: Any = None,
-    subset_by_value: Any = None, driver: Any = None, read: Any = (None, None),
-) -> tuple[Any, Any]:  # fmt: skip
-    refuse_overwrite(overwrite_a, overwrite_b)
-    if b is not None and type != 1:
-        raise NoDerivative(f"scipy.linalg.eigh has no derivative for type={type}, only for type=1, A v = lam B v")
-    a = np.asarray(a)
-    if eigvals_only:
-        dlam, dv = dy, None
-        lam, v = scipy.linalg.eigh(
-            a, b, lower=lower, subset_by_index=subset_by_index, subset_by_value=subset_by_value, driver=driver
-        )
-    else:
-        (dlam, dv), (lam, v) = dy, y
-    partial = dv is not None and lam.shape[-1] < a.shape[-1]
-    all_lam, all_v = scipy.linalg.eigh(a, b, lower=lower) if partial else (lam, v)
-    if dlam is not None and dv is not None and not partial:
-        refuse_weighed(dlam, lam, dagger(v) @ dv, "scipy.linalg.eigh", columns_read(*read))
-    ga, gb = generalised_eigh_cotangents(dlam, dv, lam, v, all_lam, all_v)
-    return onto_triangle(ga, lower), None if b is None else onto_triangle(gb, lower)
-
-
-def scipy_eigvalsh_pullback(
-    dy: Any, y: Any, a: Any, b: Any = None, *, lower: bool = True, overwrite_a: bool = False, overwrite_b: bool = False,
-    type: int = 1, check_finite: bool = True, subset_by_index: Any = None, subset_by_value: Any = None,
-    driver: Any = None,
-) -> tuple[Any, Any]:  # fmt: skip
-    return scipy_eigh_pullback(
-        dy, y, a, b, lower=lower, eigvals_only=True, overwrite_a=overwrite_a, overwrite_b=overwrite_b, type=type,
-        subset_by_index=subset_by_index, subset_by_value=subset_by_value, driver=driver,
-    )  # fmt: skip
-
-
-def tridiagonal_cotangents(g: Any) -> tuple[Any, Any]:
-    return np.diagonal(g), np.diagonal(g, 1) + np.diagonal(g, -1)
-
-
-def eigh_tridiagonal_pullback(
-    dy: Any, y: Any, d: Any, e: Any, eigvals_only: bool = False, select: str = "a", select_range: Any = None,
-    check_finite: bool = True, tol: float = 0.0, lapack_driver: str = "auto",
-) -> tuple[Any, Any]:  # fmt: skip
-    if eigvals_only:
-        return eigvalsh_tridiagonal_pullback(dy, y, d, e, select, select_range)
-    lam, v = y
-    partial = dy[1] is not None and lam.shape[-1] < v.shape[0]
-    all_lam, all_v = scipy.linalg.eigh_tridiagonal(d, e) if partial else (lam, v)
-    return tridiagonal_cotangents(generalised_eigh_cotangents(dy[0], dy[1], lam, v, all_lam, all_v)[0])
-
-
-def eigvalsh_tridiagonal_pullback(
-    dy: Any, y: Any, d: Any, e: Any, select: str = "a", select_range: Any = None, check_finite: bool = True,
-    tol: float = 0.0, lapack_driver: str = "auto",
-) -> tuple[Any, Any]:  # fmt: skip
-    v = scipy.linalg.eigh_tridiagonal(d, e, select=select, select_range=select_range)[1]
-    return tridiagonal_cotangents((v * dy) @ dagger(v))
-
-
-def refuse_generalised(b: Any, left: bool, homogeneous: bool) -> None:
-    if b is not None or left or homogeneous:
-        raise NoDerivative(
-            "scipy.linalg.eig has a derivative for the eigenvalues and right eigenvectors of one matrix; with b=, "
-            "left=True or homogeneous_eigvals=True it has none. For a regular b, solve(b, a) has the same eigenvalues."
-        )
-
-
-def scipy_eig_pullback(
-    dy: Any, y: Any, a: Any, b: Any = None, left: bool = False, right: bool = True, overwrite_a: bool = False,
-    overwrite_b: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False,
-) -> Any:  # fmt: skip
-    refuse_overwrite(overwrite_a)
-    refuse_generalised(b, left, homogeneous_eigvals)
-    return eig_cotangent(dy[0], dy[1], y[0], y[1]) if right else eigvals_cotangent(dy, y, a)
-
-
-def scipy_eigvals_pullback(
-    dy: Any, y: Any, a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
-) -> Any:  # fmt: skip
-    refuse_overwrite(overwrite_a)
-    refuse_generalised(b, False, homogeneous_eigvals)
-    return eigvals_cotangent(dy, y, a)
-
-
-joint(scipy.linalg.eigh, scipy_eigh_pullback)
-joint(scipy.linalg.eigvalsh, scipy_eigvalsh_pullback)
-joint(scipy.linalg.eigh_tridiagonal, eigh_tridiagonal_pullback)
-joint(scipy.linalg.eigvalsh_tridiagonal, eigvalsh_tridiagonal_pullback)
-vjp(scipy.linalg.eig, scipy_eig_pullback)
-vjp(scipy.linalg.eigvals, scipy_eigvals_pullback)

@@ -25,7 +25,7 @@ from ..errors import NoDerivative
 from .factor_kernels import expm_frechet
 from .matrix_factorisations import SMALL_ORDER
 from .products import hermitian as dagger
-from .table import as_complex, joint, real_or_complex, takes_sequences, vjp
+from .table import as_complex, joint, model, real_or_complex, runs_compiled, takes_sequences, vjp
 
 # Matrix functions
 
@@ -107,6 +107,11 @@ def logm_in_complex(A: Any) -> Any:
     return as_complex(y), not np.iscomplexobj(y)
 
 
+def fractional_matrix_power_in_complex(A: Any, t: Any) -> Any:
+    y = scipy.linalg.fractional_matrix_power(A, t)
+    return as_complex(y), not np.iscomplexobj(y)
+
+
 def sqrtm_in_complex(A: Any) -> Any:
     y = scipy.linalg.sqrtm(A)
     return as_complex(y), not np.iscomplexobj(y)
@@ -114,7 +119,23 @@ def sqrtm_in_complex(A: Any) -> Any:
 
 real_or_complex(scipy.linalg.logm, logm_in_complex, lambda dy, y, A: (logm_pullback(dy[0], y[0], np.asarray(A) + 0j),))
 real_or_complex(scipy.linalg.sqrtm, sqrtm_in_complex, lambda dy, y, A: (sqrtm_pullback(dy[0], y[0], A),))
+real_or_complex(
+    scipy.linalg.fractional_matrix_power,
+    fractional_matrix_power_in_complex,
+    lambda dy, y, A, t: fractional_matrix_power_pullback(dy[0], y[0], np.asarray(A) + 0j, t),
+)
 vjp(scipy.linalg.polar, polar_pullback)
+
+
+def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True) -> Any:
+    """The exponential of the block matrix above."""
+    n = A.shape[-1]
+    top = np.concatenate([A, E], axis=-1)
+    both = scipy.linalg.expm(np.concatenate([top, np.concatenate([np.zeros_like(E), A], axis=-1)], axis=-2))
+    return (both[..., :n, :n], both[..., :n, n:]) if compute_expm else both[..., :n, n:]
+
+
+model(scipy.linalg.expm_frechet, expm_frechet)
 
 
 # Matrix equations
@@ -247,9 +268,21 @@ def solve_toeplitz_pullback(dy: Any, y: Any, c_or_cr: Any, b: Any, check_finite:
     return (column, row) if with_row else column, z
 
 
+def solve_general_toeplitz(c: Any, r: Any, b: Any) -> Any:
+    """``solve_toeplitz`` of a column and a row as arguments of their own."""
+    return scipy.linalg.solve_toeplitz((c, r), b)
+
+
+def solve_general_toeplitz_pullback(dy: Any, y: Any, c: Any, r: Any, b: Any) -> tuple[Any, Any, Any]:
+    (column, row), right = solve_toeplitz_pullback(dy, y, (c, r), b)
+    return column, row, right
+
+
 joint(scipy.linalg.toeplitz, toeplitz_pullback)
 joint(scipy.linalg.hankel, hankel_pullback)
 vjp(scipy.linalg.circulant, circulant_pullback)
 joint(scipy.linalg.block_diag, block_diag_pullback)
 joint(scipy.linalg.solve_toeplitz, solve_toeplitz_pullback)
 takes_sequences(scipy.linalg.solve_toeplitz)
+joint(solve_general_toeplitz, solve_general_toeplitz_pullback)
+runs_compiled(solve_general_toeplitz, sample=lambda c, r, b: np.zeros_like(b + c[0] + r[0]))

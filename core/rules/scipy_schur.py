@@ -248,7 +248,7 @@ def matrix_balance_pullback(
 ) -> Any:
     refuse_overwrite(overwrite_a)
     if separate:
-        scaling, permutation = y[1]
+        scaling, permutation = y[1] if len(y) == 2 else y[1:]  # typed programs have no tuples within tuples
         back = np.argsort(permutation)
         scaled = dy[0] * scaling / scaling[:, None]
         return scaled[back[:, None], back]

@@ -200,9 +200,9 @@ SEQUENCES: set[Any] = set()
 """Functions that take sequences of arrays, or make arrays of sequences; others of NumPy read a list as an array."""
 
 
-IN_COMPLEX: dict[Any, Function] = {}
+IN_COMPLEX: dict[Any, tuple[Function, int]] = {}
 """For functions whose results are real or complex, by the values of real arguments: functions that return them as complex
-arrays, and last whether they are real."""
+arrays, and last whether they are real; and how many of the first results are always complex."""
 
 AT_RUN_TIME: dict[Any, Function | None] = {}
 """Functions of this room that run compiled code of a library: they are called at run time, and have rules of their own.
@@ -351,11 +351,11 @@ def runs_compiled(*functions: Function, sample: Function | None = None) -> None:
     AT_RUN_TIME.update(dict.fromkeys(functions, sample))
 
 
-def real_or_complex(function: Function, in_complex: Function, pullback: Function) -> None:
+def real_or_complex(function: Function, in_complex: Function, pullback: Function, always_complex: int = 0) -> None:
     """Register the form with complex results of a function of real arguments; ``pullback`` is joint."""
     joint(in_complex, pullback)
     runs_compiled(in_complex)
-    IN_COMPLEX[function] = in_complex
+    IN_COMPLEX[function] = in_complex, always_complex
 
 
 def as_complex(x: Any) -> Any:

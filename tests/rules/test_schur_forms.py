@@ -38,13 +38,17 @@ def without_phases(t, z):
     """What the phases of the Schur vectors do not change: sizes, the diagonal, and vectors times their coefficients."""
     weights = random(t.shape, "complex", 5)
     along = (z * np.diagonal(t)) @ np.conj(z).T
-    return np.sum(np.real(weights) * np.abs(t) ** 2 + np.imag(weights) * np.abs(z) ** 2) + np.sum(np.real(weights * along))
+    return np.sum(np.real(weights) * np.abs(t) ** 2 + np.imag(weights) * np.abs(z) ** 2) + np.sum(
+        np.real(weights * along)
+    )
 
 
 @KINDS
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_complex_schur_form(n, kind):
-    check_gradients(lambda a: without_phases(*linalg.schur(a, output="complex")), spread(kind, n), order=2 if n < 5 else 1)
+    check_gradients(
+        lambda a: without_phases(*linalg.schur(a, output="complex")), spread(kind, n), order=2 if n < 5 else 1
+    )
 
 
 @KINDS
@@ -87,6 +91,7 @@ def test_balancing_scales_by_constants(separate, kind):
     full = random((4, 4), kind) * 10.0 ** np.array([0, 3, -2, 1])
     permuted = full * np.array([[1, 0, 0, 0], [1, 1, 0, 1], [1, 1, 1, 1], [0, 1, 0, 1]])
     assert np.any(linalg.matrix_balance(permuted, separate=True)[1][1] != np.arange(4))
+    check_rule(linalg.matrix_balance, random((3, 3), kind) + 1.0, separate=separate, order=1)
     weights = random((4, 4), kind, 1)
     for a in (full, permuted):
         d = linalg.matrix_balance(a)[1]

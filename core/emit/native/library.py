@@ -19,6 +19,7 @@ from ...ir import typed
 from ...ir.dynamic import Operation, callee_name
 from ...ir.exceptions import exception_of
 from ...ir.typed import STACK, ArrayType, Dim
+from ..python_results import of_kind
 from .elements import load, store
 from .function import FunctionCode, emits
 
@@ -61,7 +62,8 @@ class PythonCall:
             return
         parts = found if len(self.results) > 1 or isinstance(found, tuple) and len(found) == 1 else (found,)
         for k, (layout, part) in enumerate(zip(self.results, parts, strict=True)):
-            target, part = self.view(words, count + k, layout), np.asarray(part)
+            target = self.view(words, count + k, layout)
+            part = of_kind(part, layout.dtype, self.function)
             if part.shape != target.shape:
                 raise BadInput(
                     f"{callee_name(self.function)} returned an array of shape {part.shape} in compiled code, "

@@ -17,6 +17,7 @@ from jax.experimental import io_callback
 
 from ...ir.dynamic import Operation
 from ...ir.typed import ArrayType, Dim, callback, debug_print, of_text
+from ..python_results import of_kind
 from .lengths import length
 from .lower import Site, Walk, lowers
 
@@ -115,7 +116,8 @@ def call_python(
             with np.errstate(all="ignore"):
                 found = function(*(x if x.ndim else x[()] for x in _cut(arrays, lengths, types)))
             found = list(_leaves(found)) if results else []
-            return [np.bool_(False), *map(_result, found, results)]
+            checked = [of_kind(x, kind.dtype, op.callee) for x, kind in zip(found, results, strict=True)]
+            return [np.bool_(False), *map(_result, checked, results)]
         except BaseException as error:
             raised.append(error)
             return [np.bool_(True), *(np.zeros(s.shape, s.dtype) for s in shapes[1:])]

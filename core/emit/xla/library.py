@@ -152,7 +152,8 @@ def _transform(function: Callable[..., Any]) -> Callable[..., Any]:
         single = op.results[0].type.dtype.char in "fF"
         x = jnp.asarray(x)
         wide = {"f": np.float32, "c": np.complex64} if single else {"f": np.float64, "c": np.complex128}
-        return function(x.astype(wide["c" if x.dtype.kind == "c" else "f"]), **constants)
+        given = {name: v for name, v in constants.items() if v is not None}
+        return function(x.astype(wide["c" if x.dtype.kind == "c" else "f"]), **given)
 
     return lower
 

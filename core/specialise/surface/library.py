@@ -23,7 +23,7 @@ from ...ir.dynamic import Value
 from ...ir.matrix_errors import error_in, errors_of, name_of
 from ...ir.traced_text import Text
 from ...ir.typed import ArrayType
-from ...rules import find_rule, linear_algebra as rules
+from ...rules import find_model, find_rule, linear_algebra as rules
 from ...rules.table import AT_RUN_TIME, IN_COMPLEX
 from ..choices import note_bounds
 from ..scopes import Choice
@@ -43,7 +43,7 @@ _NUMPY = (
     *("convolve", "correlate", "interp", "i0", "unwrap", "polyfit"),
 )
 _SCIPY = ("scipy.linalg", "scipy.fft", "scipy.special", "scipy.signal", "scipy.ndimage", "scipy.spatial.distance")
-_REAL_OR_COMPLEX = frozenset(("funm", "fractional_matrix_power"))
+_REAL_OR_COMPLEX = frozenset(("funm",))
 _BY_VALUE = frozenset(("null_space", "orth", "find_peaks", "label"))
 
 
@@ -88,15 +88,19 @@ def _unknown_kind(name: str) -> BadInput:
 
 def _real_or_complex(trace: Any, name: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """Call a function whose results are real or complex, by the values of its arguments: each becomes a choice of the two."""
+    in_complex, always = IN_COMPLEX[function]
     if not trace.allows("may_choose"):
         raise _unknown_kind(name)
-    *found, is_real = call(trace, IN_COMPLEX[function], args, kwargs)
+    *found, is_real = call(trace, in_complex, args, kwargs)
     which = trace.call(int, trace.call(np.logical_not, is_real))
-    parts = [Choice(which, [trace.call(np.copy, trace.call(np.real, x)), x]) for x in found]
-    for part in parts:
-        note_bounds(trace, part)
+    choices = [Choice(which, [trace.call(np.copy, trace.call(np.real, x)), x]) for x in found[always:]]
+    for choice in choices:
+        note_bounds(trace, choice)
+    parts = [*found[:always], *choices]
+    if len(parts) == 1:
+        return parts[0]
     kind = type(function(np.ones((1, 1))))
-    return parts[0] if len(parts) == 1 else kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 def _throw_error(trace: Trace, function: Any, operands: list[Value], constants: dict[str, Any]) -> bool:
@@ -305,10 +309,12 @@ def find(function: Any) -> Callable[..., Any] | None:
     if not module.startswith("scipy.") or not callable(function) or isinstance(function, type):
         return None
     name = getattr(function, "__name__", "")
-    own = _written.get(name)
+    own, rule = _written.get(name), find_rule(function)
+    if own is None and find_model(function) is not None:
+        return None
     for public in _SCIPY:
         if module.startswith(public) and getattr(sys.modules.get(public), name, None) is function:
-            if own is None and isinstance(function, FunctionType) and find_rule(function) is None:
+            if own is None and isinstance(function, FunctionType) and rule is None:
                 return functools.partial(_from_source, function)
             return own if own is not None else library_trace(function)
     return None
@@ -426,6 +432,34 @@ def lu_solve(
     found = trace.call(scipy.linalg.solve_triangular, lu, b, trans=trans)
     found = trace.call(scipy.linalg.solve_triangular, lu, found, trans=trans, **lower)
     return trace.call(operator.getitem, found, trace.call(np.argsort, order))
+
+
+@written
+def solve_toeplitz(trace: Trace, c_or_cr: Any, b: Any, check_finite: Any = True) -> Any:
+    import scipy.linalg
+
+    from ...rules.scipy_matrix_functions import solve_general_toeplitz
+
+    if isinstance(c_or_cr, tuple):
+        return call(trace, solve_general_toeplitz, (*c_or_cr, b), {})
+    return call(trace, scipy.linalg.solve_toeplitz, (c_or_cr, b), {})
+
+
+@written
+def block_diag(trace: Trace, *arrs: Any) -> Any:
+    if any(value(trace, x).type.ndim > 2 for x in arrs):
+        raise refuse("scipy.block_diag of stacks of matrices", "call it for each matrix")
+    return trace.calls.interpret(_block_diag, arrs, {})  # type: ignore[attr-defined]
+
+
+def _block_diag(*arrs: Any) -> Any:
+    blocks = [np.atleast_2d(a) for a in arrs]
+    found = np.zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)), np.result_type(*blocks))
+    i, j = 0, 0
+    for block in blocks:
+        found[i : i + block.shape[0], j : j + block.shape[1]] = block
+        i, j = i + block.shape[0], j + block.shape[1]
+    return found
 
 
 def _riccati(name: str) -> Callable[..., Any]:
