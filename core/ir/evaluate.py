@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .dynamic import Block, Function, Operation, Value
+from .library_results import leaves
 from .typed import STACK, ArrayType, Dim, Primitive
 
 
@@ -81,8 +82,8 @@ class Evaluation:
         """Return a library function's results in the types of the call, as back ends store them: some depend on the numbers."""
         if not op.results:
             return []
-        parts = found if len(op.results) > 1 or isinstance(found, (tuple, list)) and len(found) == 1 else (found,)
-        return [np.asarray(x).astype(v.type.dtype, casting="same_kind") for v, x in zip(op.results, parts, strict=True)]
+        pairs = zip(op.results, leaves(found), strict=True)
+        return [np.asarray(x).astype(v.type.dtype, casting="same_kind") for v, x in pairs]
 
     def run_call(self, op: Operation) -> list[Any]:
         values = [self.get(v) for v in op.positional]

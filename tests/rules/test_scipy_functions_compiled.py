@@ -7,7 +7,7 @@ import pytest
 from scipy import linalg
 
 import morula as mo
-from morula.core.emit.python_results import of_kind
+from morula.core.ir.library_results import of_kind
 
 A = np.random.default_rng(0).normal(size=(4, 4))  # has complex eigenvalues
 S = A @ A.T + np.eye(4)
@@ -41,6 +41,8 @@ def test_value_and_gradient(name, target):
 
 
 def test_complex_numbers_are_not_made_real_in_silence():
-    with pytest.raises(mo.BadInput, match=r"eigvals returned complex numbers, but the program was compiled for real ones"):
+    with pytest.raises(
+        mo.BadInput, match=r"eigvals returned complex numbers, but the program was compiled for real ones"
+    ):
         of_kind(np.array([1j]), np.dtype(float), np.linalg.eigvals)
     assert of_kind(1, np.dtype(complex), np.linalg.eigvals).dtype == int

@@ -18,8 +18,8 @@ from ...errors import BadInput
 from ...ir import typed
 from ...ir.dynamic import Operation, callee_name
 from ...ir.exceptions import exception_of
+from ...ir.library_results import leaves, of_kind
 from ...ir.typed import STACK, ArrayType, Dim
-from ..python_results import of_kind
 from .elements import load, store
 from .function import FunctionCode, emits
 
@@ -60,8 +60,7 @@ class PythonCall:
             found = self.function(*(a if a.ndim else a[()] for a in arrays), **self.constants)
         if not self.results:
             return
-        parts = found if len(self.results) > 1 or isinstance(found, tuple) and len(found) == 1 else (found,)
-        for k, (layout, part) in enumerate(zip(self.results, parts, strict=True)):
+        for k, (layout, part) in enumerate(zip(self.results, leaves(found), strict=True)):
             target = self.view(words, count + k, layout)
             part = of_kind(part, layout.dtype, self.function)
             if part.shape != target.shape:

@@ -5,7 +5,7 @@ An exception raised there sets the program's error like one of its own, and is r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,8 +16,8 @@ from jax import lax
 from jax.experimental import io_callback
 
 from ...ir.dynamic import Operation
+from ...ir.library_results import leaves, of_kind
 from ...ir.typed import ArrayType, Dim, callback, debug_print, of_text
-from ..python_results import of_kind
 from .lengths import length
 from .lower import Site, Walk, lowers
 
@@ -89,15 +89,6 @@ def _result(x: Any, kind: ArrayType) -> np.ndarray:
     return held if words is None else np.ascontiguousarray(held).reshape(-1).view(np.uint32).reshape(words)
 
 
-def _leaves(found: Any) -> Iterator[Any]:
-    """Iterate over the arrays in a result, through nested tuples and lists; None is skipped."""
-    if isinstance(found, (tuple, list)):
-        for x in found:
-            yield from _leaves(x)
-    elif found is not None:
-        yield found
-
-
 def _lengths(walk: Walk, types: Sequence[ArrayType]) -> list[Any]:
     return [length(walk, n) for kind in types for n in kind.shape if isinstance(n, Dim)]
 
@@ -115,7 +106,7 @@ def call_python(
         try:
             with np.errstate(all="ignore"):
                 found = function(*(x if x.ndim else x[()] for x in _cut(arrays, lengths, types)))
-            found = list(_leaves(found)) if results else []
+            found = list(leaves(found)) if results else []
             checked = [of_kind(x, kind.dtype, op.callee) for x, kind in zip(found, results, strict=True)]
             return [np.bool_(False), *map(_result, checked, results)]
         except BaseException as error:

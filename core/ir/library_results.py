@@ -1,13 +1,23 @@
-"""What a library function returns to compiled code, checked against what the code was compiled for."""
+"""What a library function returns to a typed program: the arrays in it, checked against what the program was compiled for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..errors import BadInput
-from ..ir.dynamic import callee_name
+from .dynamic import callee_name
+
+
+def leaves(found: Any) -> Iterator[Any]:
+    """Iterate over the arrays in a result, through nested tuples and lists; None is skipped."""
+    if isinstance(found, (tuple, list)):
+        for x in found:
+            yield from leaves(x)
+    elif found is not None:
+        yield found
 
 
 def of_kind(found: Any, dtype: np.dtype[Any], function: Any) -> np.ndarray:
