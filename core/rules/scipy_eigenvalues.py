@@ -28,7 +28,8 @@ from .matrix_factorisations import (
 from .products import hermitian as dagger
 from .scipy_factorisations import refuse_overwrite
 from .scipy_linear_algebra import band
-from .table import as_complex, joint, real_or_complex, vjp
+from .stacks import one_by_one
+from .table import as_complex, joint, real_or_complex
 
 # Eigenvalues: A v = lam B v with V^H B V = 1, so that dlam = v^H (dA - lam dB) v
 
@@ -123,7 +124,7 @@ def onto_band(g: Any, a_band: Any, lower: bool) -> Any:
 def eig_banded_pullback(
     dy: Any, y: Any, a_band: Any, lower: bool = False, eigvals_only: bool = False, overwrite_a_band: bool = False,
     select: str = "a", select_range: Any = None, max_ev: int = 0, check_finite: bool = True,
-) -> Any:  # fmt: skip
+) -> tuple[Any, ...]:  # fmt: skip
     refuse_overwrite(overwrite_a_band)
     a_band = np.asarray(a_band)
     if eigvals_only:
@@ -133,18 +134,18 @@ def eig_banded_pullback(
         (dlam, dv), (lam, v) = dy, y
     partial = dv is not None and lam.shape[-1] < v.shape[0]
     all_lam, all_v = scipy.linalg.eig_banded(a_band, lower) if partial else (lam, v)
-    return onto_band(generalised_eigh_cotangents(dlam, dv, lam, v, all_lam, all_v)[0], a_band, lower)
+    return (onto_band(generalised_eigh_cotangents(dlam, dv, lam, v, all_lam, all_v)[0], a_band, lower),)
 
 
 def eigvals_banded_pullback(
     dy: Any, y: Any, a_band: Any, lower: bool = False, overwrite_a_band: bool = False, select: str = "a",
     select_range: Any = None, check_finite: bool = True,
-) -> Any:  # fmt: skip
+) -> tuple[Any, ...]:  # fmt: skip
     return eig_banded_pullback(dy, y, a_band, lower, True, overwrite_a_band, select, select_range)
 
 
-vjp(scipy.linalg.eig_banded, eig_banded_pullback)
-vjp(scipy.linalg.eigvals_banded, eigvals_banded_pullback)
+joint(scipy.linalg.eig_banded, one_by_one(eig_banded_pullback, 2))
+joint(scipy.linalg.eigvals_banded, one_by_one(eigvals_banded_pullback, 2))
 
 
 # General matrices: with (B V)^-1 (dA V - dB V diag(lam)) = K, dlam is K's diagonal and dV = V (F o K), before scaling
@@ -210,8 +211,8 @@ def scipy_eigvals_pullback(
 
 joint(scipy.linalg.eigh, scipy_eigh_pullback)
 joint(scipy.linalg.eigvalsh, scipy_eigvalsh_pullback)
-joint(scipy.linalg.eigh_tridiagonal, eigh_tridiagonal_pullback)
-joint(scipy.linalg.eigvalsh_tridiagonal, eigvalsh_tridiagonal_pullback)
+joint(scipy.linalg.eigh_tridiagonal, one_by_one(eigh_tridiagonal_pullback, 1, 1))
+joint(scipy.linalg.eigvalsh_tridiagonal, one_by_one(eigvalsh_tridiagonal_pullback, 1, 1))
 joint(scipy.linalg.eig, scipy_eig_pullback)
 joint(scipy.linalg.eigvals, scipy_eigvals_pullback)
 
@@ -221,7 +222,7 @@ def eig_in_complex(
     check_finite: bool = True, homogeneous_eigvals: bool = False,
 ) -> Any:  # fmt: skip
     """The eigenvalues, which SciPy returns as complex numbers, and the eigenvectors, which are real if all eigenvalues are."""
-    found = scipy.linalg.eig(a, b, left, right, False, False, check_finite, homogeneous_eigvals)
+    found: Any = scipy.linalg.eig(a, b, left, right, False, False, check_finite, homogeneous_eigvals)
     lam, *vectors = found if isinstance(found, tuple) else (found,)
     return lam, *map(as_complex, vectors), not any(map(np.iscomplexobj, vectors))
 

@@ -83,7 +83,7 @@ def cho_factor_pullback(
 def cho_solve_pullback(
     dy: Any, y: Any, c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> tuple[Any, Any]:
-    c, lower = c_and_lower
+    c, lower = c_and_lower[0], bool(np.all(c_and_lower[1]))  # SciPy gives a stack of flags beside a stack of factors
     z = for_columns(lambda x: scipy.linalg.cho_solve((c, lower), x), dy, np.ndim(b) == 1)
     g = -outer(z, y, np.ndim(b) == 1)
     both = g + dagger(g)

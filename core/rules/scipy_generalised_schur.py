@@ -24,6 +24,7 @@ from .matrix_factorisations import safe_reciprocal
 from .products import hermitian as dagger
 from .scipy_factorisations import refuse_overwrite
 from .scipy_schur import below_blocks, beside_diagonal, half, on_diagonal
+from .stacks import one_by_one
 from .table import joint, runs_compiled
 
 EQUAL = (
@@ -153,8 +154,6 @@ def turns_within_blocks(v: Any, w: Any, s: Any, t: Any) -> Any:
 
 def qz_cotangents(ds: Any, dt: Any, dq: Any, dz: Any, s: Any, t: Any, q: Any, z: Any) -> tuple[Any, Any]:
     """The cotangents of A = Q S Z^H and B = Q T Z^H; any of the four given may be None."""
-    if s.ndim > 2:
-        raise NoDerivative("scipy.linalg.qz has a derivative for one pair of matrices, not for stacks of them")
     low = below_blocks(s)
     ds = np.zeros_like(s) if ds is None else np.where(low, 0.0, ds)
     dt = np.zeros_like(t) if dt is None else np.triu(dt)
@@ -195,5 +194,5 @@ def ordqz_pullback(
     return qz_cotangents(ds, dt, dq, dz, y[0], y[1], y[4], y[5])
 
 
-joint(scipy.linalg.qz, qz_pullback)
-joint(scipy.linalg.ordqz, ordqz_pullback)
+joint(scipy.linalg.qz, one_by_one(qz_pullback, 2, 2))
+joint(scipy.linalg.ordqz, one_by_one(ordqz_pullback, 2, 2))

@@ -25,6 +25,7 @@ from .matrix_factorisations import from_triangle, onto_triangle, singular_values
 from .matrix_norms import norm_pullback
 from .products import hermitian as dagger
 from .scipy_factorisations import for_columns, outer, refuse_overwrite
+from .stacks import one_by_one
 from .table import expansion, joint, reduces, solves, vjp
 
 
@@ -187,8 +188,8 @@ def solveh_banded_pullback(
     return -np.where(inside, np.where(on_diagonal, np.real(g), both), 0.0), z
 
 
-joint(scipy.linalg.solve_banded, solve_banded_pullback)
-joint(scipy.linalg.solveh_banded, solveh_banded_pullback)
+joint(scipy.linalg.solve_banded, one_by_one(solve_banded_pullback, 0, 2, 2))
+joint(scipy.linalg.solveh_banded, one_by_one(solveh_banded_pullback, 2, 2))
 
 
 # Norm, pseudo-inverse, least squares
@@ -254,5 +255,5 @@ vjp(scipy.linalg.norm, scipy_norm_pullback)
 reduces(scipy.linalg.norm)
 vjp(scipy.linalg.pinv, scipy_pinv_pullback)
 vjp(scipy.linalg.pinvh, pinvh_pullback)
-joint(scipy.linalg.lstsq, scipy_lstsq_pullback)
-joint(gelsy, gelsy_pullback)
+joint(scipy.linalg.lstsq, one_by_one(scipy_lstsq_pullback, 2, 2))
+joint(gelsy, one_by_one(gelsy_pullback, 2, 2))

@@ -25,6 +25,7 @@ from ..errors import NoDerivative
 from .factor_kernels import expm_frechet
 from .matrix_factorisations import SMALL_ORDER
 from .products import hermitian as dagger
+from .stacks import one_by_one
 from .table import as_complex, joint, model, real_or_complex, runs_compiled, takes_sequences, vjp
 
 # Matrix functions
@@ -203,8 +204,11 @@ def solve_discrete_are_pullback(
 joint(scipy.linalg.solve_sylvester, solve_sylvester_pullback)
 joint((scipy.linalg.solve_continuous_lyapunov, scipy.linalg.solve_lyapunov), solve_continuous_lyapunov_pullback)
 joint(scipy.linalg.solve_discrete_lyapunov, solve_discrete_lyapunov_pullback)
-joint(scipy.linalg.solve_continuous_are, solve_continuous_are_pullback)
-joint(scipy.linalg.solve_discrete_are, solve_discrete_are_pullback)
+for _are, _pullback in (
+    (scipy.linalg.solve_continuous_are, solve_continuous_are_pullback),
+    (scipy.linalg.solve_discrete_are, solve_discrete_are_pullback),
+):
+    joint(_are, one_by_one(_pullback, 2, 2, 2, 2, 2, 2))
 
 
 # Matrices made from a column and a row: every entry's cotangent is a sum along a diagonal
