@@ -128,7 +128,7 @@ real_or_complex(
 vjp(scipy.linalg.polar, polar_pullback)
 
 
-def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True) -> Any:
+def expm_frechet_by_block(A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True) -> Any:
     """The exponential of the block matrix above."""
     n = A.shape[-1]
     top = np.concatenate([A, E], axis=-1)
@@ -136,7 +136,7 @@ def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, 
     return (both[..., :n, :n], both[..., :n, n:]) if compute_expm else both[..., :n, n:]
 
 
-model(scipy.linalg.expm_frechet, expm_frechet)
+model(scipy.linalg.expm_frechet, expm_frechet_by_block)
 
 
 # Matrix equations
