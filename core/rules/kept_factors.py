@@ -93,7 +93,7 @@ def inv_factored(a: Any, f: Any, adjoint: bool = False) -> Any:
 
     def inverse(f: Any) -> Any:
         x, _ = getri(f[:n].T, interchanges(f), lwork=64 * n)
-        return np.conj(x.T) if adjoint else x
+        return x if not adjoint else np.conj(x.T) if np.iscomplexobj(x) else x.T
 
     if f.ndim == 2 and n:
         return np.ascontiguousarray(inverse(f))
@@ -135,7 +135,7 @@ def outer(z: Any, x: Any, as_vectors: bool) -> Any:
 
 def solve_factored_pullback(dy: Any, y: Any, a: Any, b: Any, f: Any, adjoint: bool = False) -> tuple[Any, Any, None]:
     z = solve_factored(a, dy, f, not adjoint)
-    return -outer(y, z, np.ndim(b) == 1) if adjoint else -outer(z, y, np.ndim(b) == 1), z, None
+    return outer(-y, z, np.ndim(b) == 1) if adjoint else outer(-z, y, np.ndim(b) == 1), z, None
 
 
 def inv_factored_pullback(dy: Any, y: Any, a: Any, f: Any, adjoint: bool = False) -> tuple[Any, None]:

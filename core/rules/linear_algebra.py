@@ -32,7 +32,7 @@ def solve_pullback(dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
         z = np.linalg.solve(dagger(a), dy[..., None])
         return -z * np.conj(y)[..., None, :], z[..., 0]
     z = np.linalg.solve(dagger(a), dy)
-    return -outer(z, y), z
+    return outer(-z, y), z
 
 
 def inv_pullback(dy: Any, y: Any, a: Any) -> Any:

@@ -149,8 +149,8 @@ def cholesky_cotangent(dl: Any, l: Any) -> Any:  # noqa: E741
     if np.ndim(l) == 2 and l.shape[-1] > SMALL_ORDER:
         return cholesky_adjoint(dl, l)
     phi = half_lower(dagger(l) @ dl)
-    left = np.linalg.solve(dagger(l), phi)
-    return dagger(np.linalg.solve(dagger(l), dagger(left)))
+    inverse = np.linalg.inv(l)
+    return dagger(inverse) @ phi @ inverse
 
 
 def cholesky_pullback(dy: Any, y: Any, a: Any, *, upper: bool = False) -> Any:
