@@ -128,7 +128,9 @@ real_or_complex(
 vjp(scipy.linalg.polar, polar_pullback)
 
 
-def expm_frechet_by_block(A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True) -> Any:
+def expm_frechet_by_block(
+    A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True
+) -> Any:
     """The exponential of the block matrix above."""
     n = A.shape[-1]
     top = np.concatenate([A, E], axis=-1)

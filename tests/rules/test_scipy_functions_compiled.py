@@ -26,6 +26,8 @@ PROGRAMS = {
     "rq": lambda a: np.sum(linalg.rq(a)[0] * a),
     "ldl": lambda a: np.sum(linalg.ldl(a + a.T)[0] * a),
     "eig_banded": lambda a: np.sum(linalg.eig_banded(a[:2], lower=True)[0] ** 2),
+    "orth": lambda a: np.sum((linalg.orth(a[:, :2]) @ linalg.orth(a[:, :2]).T) ** 2 * a),
+    "lstsq of a tall matrix": lambda a: np.sum(linalg.lstsq(a[:, :3], a[:, 3])[0] ** 2),
     "funm": lambda a: np.sum(np.real(linalg.funm(a + 0j, np.exp))),
 }
 

@@ -172,7 +172,8 @@ def _read(builder: Builder, dy: Value | None) -> np.ndarray | None:
         op = written_by.get(dy)
         if op is not None and op.callee is typed.add_at and all(v.is_constant for v in op.positional[1:-1]):
             index = [v.constant for v in op.positional[1:-1]]
-            found[typed.index_of(op.named["spec"].constant, index, op.positional[-1].type.shape)] = True
+            # Of a part whose lengths are known only at run time, all that may be read counts.
+            found[typed.index_of(op.named["spec"].constant, index, op.positional[-1].type.bounds)] = True
             dy = op.positional[0]
         elif (
             op is not None

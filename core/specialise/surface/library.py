@@ -228,6 +228,8 @@ def sample_of(kind: ArrayType, scale: int = 1, row: int | None = None) -> Any:
         found[..., row, :] += 4 * scale * shape[-2]
     elif len(shape) >= 2 and shape[-1] == shape[-2]:
         found = found + np.swapaxes(found, -1, -2) + 4 * shape[-1] * np.eye(shape[-1]) * (1 + np.arange(shape[-1]))
+    elif len(shape) >= 2:  # of full rank, which a least-squares problem gives results of other shapes without
+        found = found + 4 * max(shape[-2:]) * np.eye(*shape[-2:]) * (1 + np.arange(shape[-1]))
     found = found.astype(dtype)
     return found.item() if kind.weak else found[()]
 
