@@ -9,6 +9,7 @@ a kind run by one program, which is compiled for batches of them.
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -266,14 +267,20 @@ class Program:
         kind.program, kind.pull = batch.programs.compiled, jit(pull)
 
     def trace(self, shared: Any, leaves: Sequence[Any]) -> None:
-        """Trace the program for a batch of two; raises what stops it."""
+        """Trace the program for a batch of two; raises what stops it.
+
+        What it would warn of, as of a ``print``, is told only if the program is used.
+        """
         own = [np.zeros(2)]
         for x, kind in zip(leaves, self.kind.types):
             own += ragged([x, x], 2, kind) if isinstance(kind, Ragged) else [np.stack([x, x])]
         results = [[np.zeros((2, *t.shape), t.dtype) for t in form.types] for form in self.kind.results]
-        lowered = self.kind.program.lower(shared, own, results)
+        with warnings.catch_warnings(record=True, action="always") as caught:
+            lowered = self.kind.program.lower(shared, own, results)
         if calls_python(lowered.compilation.program.function.block):
             raise Unsuited("the function prints, or calls Python from compiled code")
+        for told in caught:
+            warnings.warn_explicit(told.message, told.category, told.filename, told.lineno)
 
     def with_opened(self, looks: LooksInto) -> list[Opened | None]:
         """Return what is opened, and also this part."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from ..source.definitions import user_frame
 
 MANY = 8
 """The number of compilations of one function that triggers the warning."""
@@ -14,10 +17,14 @@ MANY = 8
 
 @dataclass
 class History:
-    """The compilations of one function: for each, a description of every argument leaf by name."""
+    """The compilations of one function: for each, a description of every argument leaf by name.
+
+    ``told`` gives the name by which the user knows an argument.
+    """
 
     name: str
     warns: bool = True
+    told: Callable[[str], str] = str
     entries: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, names: list[str], leaves: list[Any], static: frozenset[int], fixed: dict[str, Any]) -> None:
@@ -26,7 +33,7 @@ class History:
         entry |= {n: f"{x!r:.40}" for n, x in fixed.items()}
         self.entries.append(entry)
         if self.warns and len(self.entries) == MANY:
-            warnings.warn(self.text(), RuntimeWarning, stacklevel=5)
+            warnings.warn_explicit(self.text(), RuntimeWarning, *user_frame())
 
     def text(self) -> str:
         """Return the warning: the argument with the most variants, and a remedy."""
@@ -37,7 +44,7 @@ class History:
             what = "a global or closure variable that it reads has changed each time. Pass that value as an argument"
         else:
             shown = ", ".join(variants[name][:4]) + (", ..." if len(variants[name]) > 4 else "")
-            what = f"the argument {name} was {shown}. "
+            what = f"the argument {self.told(name)} was {shown}. "
             what += _remedy(variants[name])
         return f"{self.name} was compiled {len(self.entries)} times: {what}"
 

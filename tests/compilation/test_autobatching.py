@@ -275,6 +275,7 @@ def that_prints(p, tree):
     return p["scale"] * tree
 
 
+@pytest.mark.filterwarnings("error")
 def test_what_is_printed(capsys):
     samples = many("pairs")
     batch = mo.autobatch(that_prints, in_axes=(None, 0))

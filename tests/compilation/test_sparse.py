@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -343,3 +344,21 @@ def test_a_function_that_changes_a_constant_argument_is_refused():
 def test_a_direction_that_is_zero_contributes_nothing_beside_an_infinite_slope(target):
     found = mo.sparse_jacobian(lambda x: np.sqrt(x[1:]) + x[:-1], target=target)(np.array([1.0, 0.0, 4.0]))
     assert found.toarray().tolist() == [[1.0, np.inf, 0.0], [0.0, 1.0, 0.25]]
+
+
+def test_a_function_compiled_again_and_again_is_warned_of_by_its_own_name():
+    def differences(u, scale, more=None):
+        return scale[0] * (u[1:] - u[:-1])
+
+    jacobian = mo.sparse_jacobian(differences)
+    with pytest.warns(RuntimeWarning) as caught:
+        for n in range(2, 12):
+            jacobian(np.ones(3), np.ones(n))
+        for n in range(2, 12):
+            mo.sparse_hessian(lambda v, more: (v**2).sum() * more["k"][0])(np.ones(n), more={"k": np.ones(n)})
+    texts = [str(w.message) for w in caught]
+    assert len(texts) == 2 and all(w.filename == __file__ for w in caught)
+    assert re.match(
+        r"sparse_jacobian of .*differences .* was compiled 8 times: the argument scale was float64\[2\]", texts[0]
+    )
+    assert re.match(r"sparse_hessian of .*<lambda> .* was compiled 8 times: the argument v was float64\[2\]", texts[1])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from .. import targets
 from ..compiled import Checks, Compilation
 from ..jitted import Jitted
 from ..recent import Recent
+from ..recompilation import History
 from . import programs
 from .plans import Plan, in_order, plan_of, plan_of_symmetric, seeds_of
 
@@ -249,7 +252,11 @@ class SparseDerivative(Transformed):
     def _program(self, make: Function, position: int) -> Jitted:
         made = self.kept.programs
         if (make, position) not in made:
-            made[make, position] = Jitted(make(self.f, position), self.target, set(), set(), Checks())
+            program = Jitted(make(self.f, position), self.target, set(), set(), Checks())
+            # All programs of a matrix are compiled for the same types: one of them warns.
+            is_first = make is programs.tangent_of
+            program.history = History(f"{self.name} of {describe(self.f)}", is_first, partial(_told, self.f, position))
+            made[make, position] = program
         return made[make, position]
 
     def _calls(self, found: Found, position: int) -> list[tuple[Jitted, np.ndarray]]:
@@ -336,6 +343,16 @@ class SparseDerivative(Transformed):
             raise BadInput(
                 f"{self.name} needs a real number as result; {describe(self.f)} returns an array of shape {results[0].type.shape}"
             )
+
+
+def _told(f: Function, position: int, name: str) -> str:
+    """Return the name of a leaf of the arguments of ``f``, given its name among those of a program (``programs``)."""
+    place, found = re.fullmatch(r"(?:args\[(\d+)\]|d?x)(.*)", name, re.DOTALL), getattr(f, "__code__", None)
+    if place is None:
+        return re.sub(r"kwargs\['(\w+)'\]", r"\1", name, count=1)
+    number = position if place[1] is None else int(place[1])
+    names = () if found is None else found.co_varnames[: found.co_argcount]
+    return (names[number] if number < len(names) else f"args[{number}]") + place[2]
 
 
 def _like(x: np.ndarray) -> np.ndarray:
