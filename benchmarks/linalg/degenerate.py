@@ -128,6 +128,15 @@ def schur_form(np: Any, sp: Any) -> Any:
     return lambda a: np.sum(np.abs(W * sp.schur(a)[0]) ** 2)
 
 
+def pair_values(np: Any, sp: Any) -> Any:
+    return lambda a: np.sum(np.abs(sp.eigvals(a, PAIRED)) * B)
+
+
+def pair_form(np: Any, sp: Any) -> Any:
+    return lambda a: np.sum(np.abs(W * sp.qz(a, PAIRED, output="complex")[0]) ** 2)
+
+
+PAIRED = np.diag(1.0 + np.arange(N)) + np.kron(np.eye(N // 2), [[0.0, 3.0], [-2.0, 0.0]]) + 0.1 * W
 TWICE = with_values(1.0, 1.0, 1.0, 2.0, 2.0, 3.0)
 NORMAL = Q @ np.diag([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]) @ Q.T + np.triu(0.1 * W)
 CASES = (
@@ -146,6 +155,11 @@ CASES = (
     Case("logm", weighed_function("logm"), definite(N), None),
     Case("solve_sylvester", weighed_function("solve_sylvester", dominant(N, 1), W), dominant(N), weighed_function("solve_sylvester", dominant(N, 1), W)),
     Case("schur, real eigenvalues", schur_form, NORMAL, schur_form),
+    Case("schur, pairs of complex eigenvalues", schur_form, PAIRED, schur_form),
+    Case("hessenberg", weighed_function("hessenberg"), NORMAL, weighed_function("hessenberg")),
+    Case("funm, sin", weighed_function("funm", np.sin), NORMAL, None),
+    Case("eigenvalues of a pair", pair_values, NORMAL, None),
+    Case("generalised Schur form", pair_form, NORMAL, None),
 )  # fmt: skip
 
 

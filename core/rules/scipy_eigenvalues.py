@@ -204,7 +204,7 @@ def scipy_eigvals_pullback(
     refuse_generalised(b, False, homogeneous_eigvals)
     if b is None:
         return eigvals_cotangent(dy, y, a), None
-    lam, v = scipy.linalg.eig(a, b)
+    lam, v, _ = eig_in_complex(a, b)
     dlam = (dy[..., None, :] @ in_the_order_of(lam, y))[..., 0, :]
     return generalised_eig_cotangents(dlam, None, lam, v, np.asarray(b))
 

@@ -21,6 +21,7 @@ PROGRAMS = {
     "eig": lambda a: np.sum(np.abs(linalg.eig(a)[1]) ** 2 * a),
     "left eig": lambda a: np.sum(np.abs(linalg.eig(a, left=True)[1]) ** 2 * a),
     "eig of a pair": lambda a: np.sum(np.abs(linalg.eig(a, a.T @ a)[1]) ** 2 * a),
+    "eigvals of a pair": lambda a: np.sum(np.abs(linalg.eigvals(a, a.T @ a))),
     "fractional power": lambda a: np.sum(np.real(linalg.fractional_matrix_power(a, 0.3))),
     "qr_multiply": lambda a: np.sum(linalg.qr_multiply(a, a)[0] * a),
     "rq": lambda a: np.sum(linalg.rq(a)[0] * a),
