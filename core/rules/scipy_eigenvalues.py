@@ -223,7 +223,7 @@ def eig_in_complex(
 ) -> Any:  # fmt: skip
     """The eigenvalues, which SciPy returns as complex numbers, and the eigenvectors, which are real if all eigenvalues are."""
     found: Any = scipy.linalg.eig(a, b, left, right, False, False, check_finite, homogeneous_eigvals)
-    lam, *vectors = found if isinstance(found, tuple) else (found,)
+    lam, vectors = (found[0], found[1:]) if left or right else (found, ())
     return lam, *map(as_complex, vectors), not any(map(np.iscomplexobj, vectors))
 
 
