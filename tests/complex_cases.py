@@ -30,11 +30,18 @@ NO_ARGUMENTS = {
 """Functions that take complex arguments only by chance, drop their imaginary parts, or have extended precision; by module."""
 BY_HAND = {
     **dict.fromkeys(
-        ("numpy.linalg.eigh", "scipy.linalg.eigh"), "through products that do not depend on the phases of vectors"
+        (
+            "numpy.linalg.eigh",
+            *(f"scipy.linalg.{name}" for name in ("eigh", "eig_banded", "schur", "rsf2csf", "qz", "ordqz")),
+        ),
+        "through products that do not depend on the phases of vectors",
     ),
     **dict.fromkeys(
         ("scipy.linalg.solve_continuous_are", "scipy.linalg.solve_discrete_are"),
         "through factors of the Hermitian Q and R",
+    ),
+    **dict.fromkeys(
+        ("scipy.linalg.qr_delete", "scipy.linalg.qr_update"), "through factors of a matrix, which stay orthogonal"
     ),
     "numpy.unique_values": "through a sum, as the order of the values jumps",
 }
