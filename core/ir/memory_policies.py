@@ -142,7 +142,7 @@ def revolve(snapshots: int) -> Policy:
 
     Source: Griewank and Walther, "Algorithm 799: Revolve", ACM TOMS 26 (2000).
 
-    >>> from morula.core import checkpoint, grad
+    >>> from morula.core import checkpoint, grad, revolve
     >>> def power(x):
     ...     y = 1.0
     ...     for _ in range(100):
@@ -171,7 +171,7 @@ def online(snapshots: int) -> Policy:
 
     Source: Heuveline and Walther, "Online checkpointing for parallel adjoint computation in PDEs", Euro-Par 2006.
 
-    >>> from morula.core import checkpoint, grad
+    >>> from morula.core import checkpoint, grad, online
     >>> def halved(x):
     ...     y = x
     ...     while y > 1e-3:
@@ -198,7 +198,7 @@ def offload(directory: Any = None) -> Policy:
     Raises:
         BadInput: ``directory`` is not a directory.
 
-    >>> from morula.core import checkpoint, grad
+    >>> from morula.core import checkpoint, grad, offload
     >>> def decay(x):
     ...     for _ in range(100):
     ...         x = x - 0.01 * x * x
