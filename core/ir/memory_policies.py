@@ -204,7 +204,7 @@ def offload(directory: Any = None) -> Policy:
     ...         x = x - 0.01 * x * x
     ...     return x
     >>> round(grad(lambda x: checkpoint(decay, x, policy=offload()))(1.0), 4)
-    0.2466
+    0.247
     """
     if directory is not None and not (isinstance(directory, (str, os.PathLike)) and os.path.isdir(directory)):
         raise BadInput(f"offload: {directory!r} is not a directory; pass the path of one that exists, or nothing")
