@@ -10,7 +10,7 @@ Handler = Callable[..., Any]
 
 
 class ByIdentity:
-    """Stands for a function that has no hash, as one of ``ctypes``, as the key of a table."""
+    """Stands for a function that cannot be a key of a table itself: see ``has_hash``."""
 
     __slots__ = ("function",)
 
@@ -25,10 +25,11 @@ class ByIdentity:
 
 
 def has_hash(function: Any) -> bool:
-    """Whether a function can be a key of a table; a hash that is defined in Python is not computed."""
+    """Whether a function can be a key of a table: those of ``ctypes`` have no hash, and one that is defined in Python is code
+    of the program, which a lookup must not run."""
     hashed = type(function).__hash__
     if hashed is None or type(hashed) is FunctionType:
-        return hashed is not None
+        return False
     try:
         hash(function)
     except TypeError:

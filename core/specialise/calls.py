@@ -147,10 +147,8 @@ class Calls:
             return trace_by_rule(self.trace, function, args, kwargs)
         if LOWERINGS and (found := lowered(self.trace, function)) is not None:
             return found(*args, **kwargs)
-        hashed = type(function).__hash__
-        if hashed is None or type(hashed) is types.FunctionType or not has_hash(function):  # in no table but two
-            # A hash in Python is code of the program, which must not run here.
-            key = None if type(hashed) is types.FunctionType else key_of(function)
+        if not has_hash(function):  # in no table but two
+            key = key_of(function)
             if key in ADJOINTS or key in TANGENTS:
                 found = self.with_derivative(function, args, kwargs)
                 if found is not NotImplemented:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import linecache
 
+import numpy as np
 import pytest
 
 import morula as mo
@@ -156,8 +157,10 @@ def standing(x):
     return x
 
 
-# Where a function has a lowering, all functions that are called are looked up: that must not compute the hash of an object.
+# Where a function has a lowering or a rule for batches, all functions that are called are looked up: that must not compute the
+# hash of an object.
 mo.lowering(standing, "native")(lambda x: x)
+mo.batch_rule(standing)(lambda flags, x: x)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -189,6 +192,38 @@ def program(x):
             return
         assert value == pytest.approx(f(x), rel=1e-12)
         assert slope == pytest.approx(ridders(lambda h: f(x + h), 0.01)[0], rel=1e-6)
+
+
+CALLED = """\
+def program(x):
+    a = Counts(x, 1)
+    y = a(x) + sum(map(a, [x, 1.0]))
+    return y * (1 + a.seen)
+"""
+
+
+def test_the_hash_of_an_object_that_is_called_is_not_computed_in_a_batch():
+    f = module(PRELUDE + CALLED, "<called back: in a batch>")["program"]
+    x = np.array([0.5, 0.1])
+    for batch in (mo.vmap(f), mo.jit(mo.vmap(f)), mo.jit(mo.vmap(f), target="xla")):
+        np.testing.assert_allclose(batch(x), [f(0.5), f(0.1)])
+    np.testing.assert_allclose(mo.vmap(mo.grad(f))(x), [mo.grad(f)(0.5), mo.grad(f)(0.1)])
+
+
+class Tripled:
+    def __hash__(self):
+        raise AssertionError("the hash is computed")
+
+    def __call__(self, x):
+        return 3.0 * x
+
+
+def test_an_object_whose_hash_is_not_computed_has_its_own_derivative():
+    tripled = Tripled()
+    mo.adjoint(tripled)(lambda x: (3.0 * x, lambda dy: (100.0 * dy,)))
+    gradient = mo.grad(lambda x: tripled(x) * x)
+    for g in (gradient, mo.jit(gradient, target="native"), mo.jit(gradient, target="xla")):
+        assert g(2.0) == pytest.approx(206.0)
 
 
 def test_objects_that_only_compute_their_hash_are_keys():

@@ -17,7 +17,7 @@ from ...exclusion import undo
 from ...recursion import DeepRecursion, is_raised
 from ...rules import find_model, find_rule
 from ...rules.connected import connected
-from ...rules.registry import ADJOINTS, CALLERS, HANDLERS, Handler, key_of
+from ...rules.registry import CALLERS, HANDLERS, Handler, has_hash, key_of
 from ...source.definitions import InIntegers, NoSource
 from ...values.numbers import NUMBERS, REAL, Int, is_exact, is_of_exact, referent
 from ...values.reachable import is_foreign
@@ -149,14 +149,9 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     kind = type(function)
     if kind is types.MethodWrapperType and function.__name__ in ("__get__", "__setattr__"):
         return _call_bound(tape, function, function.__self__, args, kwargs)
-    if type(type(function).__hash__) is FunctionType and not any(f is function for f in ADJOINTS):
-        return _call_object(tape, function, args, kwargs)  # its ``__hash__`` is user code, which must not run here
-    try:
-        handler = HANDLERS.get(function)
-    except TypeError:  # an unhashable callable object
-        handler = HANDLERS.get(key_of(function))
-        if handler is None:
-            return _call_object(tape, function, args, kwargs)
+    handler = HANDLERS.get(key_of(function))
+    if handler is None and not has_hash(function):
+        return _call_object(tape, function, args, kwargs)
     if handler is not None:
         return handler(tape, *args, **kwargs)
     if isinstance(function, type):
