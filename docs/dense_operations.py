@@ -94,10 +94,6 @@ class Operation:
     torch: str = ""
 
 
-def _root(a: Any) -> Any:
-    return linalg.sqrtm(a)
-
-
 OPERATIONS = (
     Operation("solve", lambda a: np.linalg.solve(a, a[..., :2] ** 2), general, "jnp.linalg.solve(a, a[..., :2]**2)", "L.solve(a, a[..., :2]**2)"),
     Operation("inv", np.linalg.inv, general, "jnp.linalg.inv(a)", "L.inv(a)"),
@@ -138,7 +134,7 @@ OPERATIONS = (
     Operation("expm", linalg.expm, small, "jsp.expm(a)", "L.matrix_exp(a)"),
     Operation("expm_frechet", lambda a: linalg.expm_frechet(a, a @ a)[1], small, "jsp.expm_frechet(a, a @ a)[1]"),
     Operation("logm", linalg.logm, positive),
-    Operation("sqrtm", _root, positive, "jsp.sqrtm(a)"),
+    Operation("sqrtm", linalg.sqrtm, positive, "jsp.sqrtm(a)"),
     Operation("cosm", linalg.cosm, small),
     Operation("tanhm", linalg.tanhm, small),
     Operation("signm", lambda a: linalg.signm(a - 3.5 * np.eye(N))),

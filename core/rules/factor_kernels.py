@@ -114,12 +114,15 @@ def expm_frechet(a: Any, e: Any) -> Any:
     return scipy.linalg.expm_frechet(a, e, compute_expm=False, check_finite=False)
 
 
+def upper_block(a: Any, e: Any) -> Any:
+    """Return [[A, E], [0, A]], of which a function has the Frechet derivative L(A, E) in its upper right block."""
+    top, bottom = np.concatenate([a, e], axis=-1), np.concatenate([np.zeros_like(e), a], axis=-1)
+    return np.concatenate([top, bottom], axis=-2)
+
+
 def expm_frechet_pullback(dz: Any, z: Any, a: Any, e: Any) -> tuple[Any, Any]:
-    """L(A, E) is a block of expm([[A, E], [0, A]])."""
-    n, zero = a.shape[-1], np.zeros_like(dz)
-    block = np.concatenate([np.concatenate([a, e], axis=1), np.concatenate([np.zeros_like(a), a], axis=1)], axis=0)
-    seed = np.concatenate([np.concatenate([zero, dz], axis=1), np.concatenate([zero, zero], axis=1)], axis=0)
-    g = expm_frechet(dagger(block), seed)
+    n = a.shape[-1]
+    g = expm_frechet(dagger(upper_block(a, e)), upper_block(np.zeros_like(dz), dz))
     return g[:n, :n] + g[n:, n:], g[:n, n:]
 
 

@@ -1,4 +1,4 @@
-"""Derivatives of ``scipy.linalg``'s factorisations, and of solving with a factor: Cholesky, LU, QR, eigenvalues, SVD.
+"""Derivatives of ``scipy.linalg``'s factorisations, and of solving with a factor: Cholesky, LU, QR, SVD.
 
 The formulas, and the conventions for triangles that are not read and vectors that are not unique, are those of
 ``matrix_factorisations``.  ``overwrite_a=True`` destroys an argument that the backward sweep needs, and is refused when

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.linalg
 
 from ..errors import NoDerivative
-from .factor_kernels import expm_frechet
+from .factor_kernels import expm_frechet, upper_block
 from .matrix_factorisations import SMALL_ORDER
 from .products import hermitian as dagger
 from .stacks import one_by_one
@@ -36,10 +36,7 @@ def frechet_adjoint(function: Callable[[Any], Any], a: Any, dy: Any) -> Any:
     n = a.shape[-1]
     size = np.max(np.abs(dy), initial=0.0)
     scale = 2.0 ** np.floor(np.log2(np.where(size > 0, size, 1.0)))
-    ah = dagger(a)
-    top = np.concatenate([ah, dy / scale], axis=-1)
-    bottom = np.concatenate([np.zeros_like(dy), ah], axis=-1)
-    return scale * function(np.concatenate([top, bottom], axis=-2))[..., :n, n:]
+    return scale * function(upper_block(dagger(a), dy / scale))[..., :n, n:]
 
 
 def expm_pullback(dy: Any, y: Any, A: Any) -> Any:
@@ -133,8 +130,7 @@ def expm_frechet_by_block(
 ) -> Any:
     """The exponential of the block matrix above."""
     n = A.shape[-1]
-    top = np.concatenate([A, E], axis=-1)
-    both = scipy.linalg.expm(np.concatenate([top, np.concatenate([np.zeros_like(E), A], axis=-1)], axis=-2))
+    both = scipy.linalg.expm(upper_block(A, E))
     return (both[..., :n, :n], both[..., :n, n:]) if compute_expm else both[..., :n, n:]
 
 

@@ -18,7 +18,6 @@ B. Kagstrom, "Recursive blocked algorithms for solving triangular systems", ACM 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from ..errors import NoDerivative
 from .matrix_factorisations import safe_reciprocal
 from .products import hermitian as dagger
 from .scipy_factorisations import refuse_overwrite
+from .stacks import one_by_one
 from .table import joint, model, runs_compiled, vjp
 
 # The lower part of W
@@ -38,12 +38,6 @@ def below_blocks(t: Any) -> Any:
     """A mask of the entries below the diagonal blocks of the (quasi-)triangular ``t`` (..., n, n)."""
     low = np.tri(t.shape[-1], k=-1, dtype=bool)
     return low & ((t == 0) | np.tri(t.shape[-1], k=-2, dtype=bool))
-
-
-def each_matrix(solve: Callable[..., Any], *stacks: Any) -> Any:
-    """The results of ``solve`` for each matrix of stacks of equal shape."""
-    results = [solve(*matrices) for matrices in zip(*(np.reshape(s, (-1, *np.shape(s)[-2:])) for s in stacks))]
-    return np.reshape(np.asarray(results, np.result_type(*stacks)), np.shape(stacks[0]))
 
 
 def half(t: Any) -> int:
@@ -68,7 +62,8 @@ def triangular_sylvester(a: Any, b: Any, m: Any, adjoint: bool, largest: float) 
 
 
 def lower_turn(t: Any, m: Any) -> Any:
-    """The X below the blocks of ``t`` for which X t - t X is ``m`` there."""
+    """The X below the blocks of ``t`` for which X t - t X is ``m`` there, for one matrix."""
+    largest = float(np.max(np.abs(m), initial=0.0))
 
     def solve(t: Any, m: Any) -> Any:
         x = np.zeros(m.shape, np.result_type(t, m))
@@ -79,12 +74,12 @@ def lower_turn(t: Any, m: Any) -> Any:
             x[k:, k:] = solve(t[k:, k:], m[k:, k:] - low @ t[:k, k:])
         return x
 
-    largest = float(np.max(np.abs(m), initial=0.0))
-    return np.where(below_blocks(t), each_matrix(solve, t, m), 0.0)
+    return np.where(below_blocks(t), solve(t, m), 0.0)
 
 
 def lower_turn_adjoint(t: Any, m: Any) -> Any:
     """The Y below the blocks of ``t`` for which Y t^H - t^H Y is ``m`` there: the transpose of ``lower_turn``."""
+    largest = float(np.max(np.abs(m), initial=0.0))
 
     def solve(t: Any, m: Any) -> Any:
         y = np.zeros(m.shape, np.result_type(t, m))
@@ -96,8 +91,7 @@ def lower_turn_adjoint(t: Any, m: Any) -> Any:
             y[k:, :k] = triangular_sylvester(t[k:, k:], t[:k, :k], right, True, largest)
         return y
 
-    largest = float(np.max(np.abs(m), initial=0.0))
-    return np.where(below_blocks(t), each_matrix(solve, t, m), 0.0)
+    return np.where(below_blocks(t), solve(t, m), 0.0)
 
 
 def lower_turn_pullback(dy: Any, x: Any, t: Any, m: Any) -> tuple[Any, Any]:
@@ -158,9 +152,9 @@ def schur_cotangent(dt: Any, dz: Any, t: Any, z: Any) -> Any:
 def schur_pullback(
     dy: Any, y: Any, a: Any, output: str = "real", lwork: Any = None, overwrite_a: bool = False, sort: Any = None,
     check_finite: bool = True,
-) -> Any:  # fmt: skip
+) -> tuple[Any]:  # fmt: skip
     refuse_overwrite(overwrite_a)
-    return schur_cotangent(dy[0], dy[1], y[0], y[1])
+    return (schur_cotangent(dy[0], dy[1], y[0], y[1]),)
 
 
 def rsf2csf_pullback(dy: Any, y: Any, T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
@@ -171,8 +165,8 @@ def rsf2csf_pullback(dy: Any, y: Any, T: Any, Z: Any, check_finite: bool = True)
     return schur_cotangent(dt, through_turn, y[0], turn), None if dz is None else dz @ dagger(turn)
 
 
-vjp(scipy.linalg.schur, schur_pullback)
-joint(scipy.linalg.rsf2csf, rsf2csf_pullback)
+joint(scipy.linalg.schur, one_by_one(schur_pullback, 2))
+joint(scipy.linalg.rsf2csf, one_by_one(rsf2csf_pullback, 2, 2))
 
 
 def parlett(F: Any, T: Any, n: int, minden: Any) -> tuple[Any, Any]:
