@@ -18,7 +18,7 @@ from ..faults import kind_of
 from ..ir.derived import Derived, Parent
 from ..ir.traced_text import Text
 from ..rules.connected import connected
-from ..rules.registry import ADJOINTS, LOWERINGS, TANGENTS, has_hash, key_of
+from ..rules.registry import ADJOINTS, LOWERINGS, TANGENTS, key_of
 from ..source.definitions import NoSource, describe
 from . import surface
 from .arguments import depends_on_traced, has_traced
@@ -147,8 +147,8 @@ class Calls:
             return trace_by_rule(self.trace, function, args, kwargs)
         if LOWERINGS and (found := lowered(self.trace, function)) is not None:
             return found(*args, **kwargs)
-        if not has_hash(function):  # in no table but two
-            key = key_of(function)
+        key = key_of(function)
+        if key is not function:  # it has no hash that may be computed: in no table but two
             if key in ADJOINTS or key in TANGENTS:
                 found = self.with_derivative(function, args, kwargs)
                 if found is not NotImplemented:

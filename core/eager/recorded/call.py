@@ -17,7 +17,7 @@ from ...exclusion import undo
 from ...recursion import DeepRecursion, is_raised
 from ...rules import find_model, find_rule
 from ...rules.connected import connected
-from ...rules.registry import CALLERS, HANDLERS, Handler, has_hash, key_of
+from ...rules.registry import CALLERS, HANDLERS, Handler, key_of
 from ...source.definitions import InIntegers, NoSource
 from ...values.numbers import NUMBERS, REAL, Int, is_exact, is_of_exact, referent
 from ...values.reachable import is_foreign
@@ -149,8 +149,9 @@ def _call_other(tape: Tape, function: Any, args: tuple[Any, ...], kwargs: dict[s
     kind = type(function)
     if kind is types.MethodWrapperType and function.__name__ in ("__get__", "__setattr__"):
         return _call_bound(tape, function, function.__self__, args, kwargs)
-    handler = HANDLERS.get(key_of(function))
-    if handler is None and not has_hash(function):
+    key = key_of(function)
+    handler = HANDLERS.get(key)
+    if handler is None and key is not function:  # it has no hash that may be computed, so it is in no other table
         return _call_object(tape, function, args, kwargs)
     if handler is not None:
         return handler(tape, *args, **kwargs)
