@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -151,6 +151,10 @@ class Compilation:
                 raise error
         return program.result(results, parameters, objects)
 
+    def fits(self, leaves: Sequence[Any]) -> bool:
+        """Return whether ints among the leaves lie in the ranges that the program assumes."""
+        return all(low <= leaves[i] <= high for i, (low, high) in self.program.ranges.items())
+
     def is_current(self) -> bool:
         """Return whether the program's guards on state outside its arguments still hold."""
         return self.program.is_current() and all(map(self._fits, range(len(self.program.hidden))))
@@ -255,17 +259,21 @@ def specialised(
     most: float = math.inf,
     seconds: float = math.inf,
     is_pure: bool = False,
+    ranges: Mapping[int, tuple[int, int]] | None = None,
 ) -> Compilation:
     """Trace and simplify ``f(*args, **kwargs)``; numbers that have to be known become static.
 
     ``most`` calls and ``seconds`` are what its traces may take, see ``steps``; ``is_pure``: whether it may not have effects.
+    ``ranges`` are those that it may assume for ints among the leaves; the caller compares them with what it is called with.
 
     Raises:
         BadInput: it cannot be compiled; what, where, and what to do.
     """
     with one_at_a_time, told("tracing", f):  # what is being traced is known to all of its values (``Trace.stack``)
         steps = Steps(most, seconds)
-        return _specialised(f, args, kwargs, target, checks, set(static), level, is_strong, capacity, steps, is_pure)
+        return _specialised(
+            f, args, kwargs, target, checks, set(static), level, is_strong, capacity, steps, is_pure, ranges or {}
+        )
 
 
 def _specialised(
@@ -280,6 +288,7 @@ def _specialised(
     capacity: int,
     steps: Steps,
     is_pure: bool,
+    ranges: Mapping[int, tuple[int, int]],
 ) -> Compilation:
     first = targets.first_choice(target)
     why: dict[int, str] = {}
@@ -294,6 +303,7 @@ def _specialised(
         "capacity": capacity,
         "steps": steps,
         "leaves_effects": is_pure,
+        "ranges": ranges,
     }
     is_numbered = False
     began = time.perf_counter()

@@ -231,7 +231,8 @@ class _Entry:
         if i in self.compilation.static:
             self.tests.append(f"{name} == {self.constant(x)}" if x else f"{self.constant(repr(x))} == repr({name})")
         elif type(x) is int:
-            self.tests.append(f"-0x8000000000000000 <= {name} <= 0x7fffffffffffffff")
+            low, high = self.compilation.program.ranges.get(i, (-(2**63), 2**63 - 1))
+            self.tests.append(f"{low} <= {name} <= {high}")
         return name
 
     def test_fixed(self, x: Any, expression: str) -> None:

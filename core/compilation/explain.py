@@ -110,6 +110,10 @@ def _summary(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, 
     static = [
         f"{names[i]}, needed for {compilation.why_static.get(i, 'asked for')}" for i in sorted(compilation.static)
     ]
+    assumed = [
+        f"; {names[i]} is assumed to be from {low} to {high}, the lengths of loops"
+        for i, (low, high) in compilation.program.ranges.items()
+    ]
     again = "another value, shape or dtype compiles again" if static else "another shape or dtype compiles again"
     stored = stored_for_the_backward_sweep(compilation.function) or ["nothing that grows with a loop"]
     chosen = list(dict.fromkeys(note.text for policy in compilation.program.policies for note in policy.notes.values()))
@@ -117,7 +121,7 @@ def _summary(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, 
     parts = ", ".join(f"{name} {t:.3f}" for name, t in seconds.items() if t >= 0.0005)
     return [
         f"{compilation.function.name} for the target {compilation.target}: {compilation.reason}",
-        f"static: {'; '.join(static) or 'no argument'}; {again}",
+        f"static: {'; '.join(static) or 'no argument'}{''.join(assumed)}; {again}",
         f"stored for the backward sweep: {'; '.join([*stored, *chosen])}",
         f"seconds: {sum(compilation.seconds.values()):.3f} ({parts})",
     ]

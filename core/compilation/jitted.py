@@ -16,6 +16,7 @@ from ..errors import BadInput, CapacityExceeded
 from ..exclusion import need, one_at_a_time, with_locks
 from ..faults import prune
 from ..source.definitions import LikeAFunction, describe, name_of
+from ..specialise.assumed_ranges import ranges_of
 from ..specialise.objects import LIBRARIES
 from ..specialise.traced import Trace
 from ..values.attributes import public_names
@@ -42,6 +43,7 @@ class _Form:
         self.written: tuple[int, ...] = ()
         self.capacity = CAPACITY
         self.programs: dict[tuple[Any, ...], Compilation] = {}
+        self.ranges: dict[int, tuple[int, int]] = {}  # those that the last program assumes
 
     def values(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         found = tuple(repr(leaves[i]) for i in self.static)
@@ -177,7 +179,10 @@ class Jitted(LikeAFunction):
         """
         try:
             given = self.given(args, kwargs)
-            made = with_locks(lambda: specialised(self.function, *given, self.target, self.checks, **self.limits))
+            ranges = ranges_of(scan(given)[0], {})
+            made = with_locks(
+                lambda: specialised(self.function, *given, self.target, self.checks, ranges=ranges, **self.limits)
+            )
             text = explanation(made.compile(keep=True), *given)
         except Exception as error:
             prune(error)
@@ -240,7 +245,7 @@ class Jitted(LikeAFunction):
         except BadInput as error:
             raise BadInput(f"{error}\n  in {_refused(args, kwargs, self.function)}") from None
         found = None if form is None else form.programs.get(form.values(leaves))
-        if found is not None and found.is_current():
+        if found is not None and found.fits(leaves) and found.is_current():
             return found, leaves
         return with_locks(lambda: self._made(args, kwargs, leaves, key)), leaves
 
@@ -250,7 +255,7 @@ class Jitted(LikeAFunction):
         with one_at_a_time:
             form = self.forms.setdefault(key, _Form())
             found = form.programs.get(form.values(leaves))
-            if found is None or not found.is_current():
+            if found is None or not found.fits(leaves) or not found.is_current():
                 found = specialised(
                     *(
                         self.function,
@@ -263,8 +268,10 @@ class Jitted(LikeAFunction):
                         self.is_strong,
                         form.capacity,
                     ),
+                    ranges=ranges_of(leaves, form.ranges),
                     **self.limits,
                 )
+                form.ranges |= found.program.ranges
                 form.static = tuple(sorted({*form.static, *found.static}))
                 form.written = tuple(sorted({*form.written, *found.written}))
                 form.programs[form.values(leaves)] = found

@@ -261,6 +261,14 @@ class AtMost:
     iterations: int
 
 
+@dataclass(frozen=True, eq=False)
+class Storeless(AtMost):
+    """The callee of a loop of unknown length whose adjoint is tried without storing anything: what it had to store."""
+
+    iterations: int = 0
+    values: list[Value] = field(default_factory=list)
+
+
 # Checkpointed calls
 
 rerun_begins = Primitive("rerun_begins", lambda shape, call: None, effect=True)

@@ -5,6 +5,7 @@
     found.never          raise_if operations that never raise
     found.conditions     condition -> bool: conditions that always have this value
     found.intervals      int value -> (least, greatest), at its definition
+    found.iterations     range -> the most iterations that it has
     found.bounds         the forms of ints and the bounds of their atoms that hold everywhere
 
 ``without_checks(function)`` removes the raise_if operations that never raise. The arithmetic is that of
@@ -14,7 +15,7 @@ carries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,6 +40,7 @@ class Proofs:
     never: dict[Operation, bool] = field(default_factory=dict)
     conditions: dict[Value, bool] = field(default_factory=dict)
     intervals: dict[Value, Interval] = field(default_factory=dict)
+    iterations: dict[Operation, int] = field(default_factory=dict)
     bounds: Bounds = field(default_factory=Bounds)
     log: list[tuple[dict[Any, Any], Any]] = field(default_factory=list)
 
@@ -53,9 +55,14 @@ class Proofs:
         del self.log[mark:]
 
 
-def analyse(function: Function) -> Proofs:
-    """Prove what can be proved about the indices and checks of a typed function."""
+def analyse(function: Function, given: Mapping[Value, Interval] | None = None) -> Proofs:
+    """Prove what can be proved about the indices and checks of a typed function.
+
+    ``given`` holds intervals of its parameters.
+    """
     found = _Walk(function)
+    for parameter, interval in (given or {}).items():
+        found.bounds.atom(parameter, (), (), interval)
     for parameter in function.parameters:
         if isinstance(parameter.type, ArrayType):
             found.bounds.lengths(parameter.type)
@@ -199,6 +206,9 @@ class _Walk:
         (body,) = op.blocks
         index, *carried = body.parameters
         self.bounds.index(index, start, stop, step)
+        most = self.most(start, stop, step)
+        if most is not None:
+            self.proofs.note(self.proofs.iterations, op, most)
         moves = self.guesses(carried, body.results)
         by_one = step.is_constant and int(step.constant) == 1
         for parameter, first in zip(carried, initial):
@@ -211,6 +221,15 @@ class _Walk:
         self.inductively(carried, initial, body.results, moves, lambda: self.scoped(body))
         for result, first, parameter in zip(op.results, initial, carried):
             self.suppose(result, first, moves.get(parameter))
+
+    def most(self, start: Value, stop: Value, step: Value) -> int | None:
+        """Return the most iterations that a range can have, if a bound is known."""
+        by = int(step.constant) if step.is_constant else 0
+        if not by:
+            return None
+        span = (self.bounds.form(stop) - self.bounds.form(start)) * (1 if by > 0 else -1)
+        longest = self.bounds.upper(span)
+        return max(-(-longest // abs(by)), 0) if longest <= _FAR else None
 
     def repeat(self, op: Operation) -> None:
         test, body = op.blocks

@@ -128,9 +128,8 @@ class Interpreter(Branches):
         self.lessons = Lessons()
         self.failures = {}
         self.handled = []
-        self.contexts, self.lines = {}, {}
+        self.contexts, self.lines, self.memory_policy = {}, {}, None
         self.builder.check = self.check
-        self.memory_policy = None
         self.given_arrays: list[Array] = []
         self.given_objects: dict[int, Any] = {}
         self.hidden_parameters: list[Value] = []
@@ -145,13 +144,12 @@ class Interpreter(Branches):
         self.varying: frozenset[Any] | None = frozenset()
         self.positions: dict[Value, int] = {}  # the positions of the arguments' leaves, by parameter
         self.called: list[Any] = []
-        self.checked = set()
-        self.known = {}
+        self.checked, self.known = set(), {}
         self.keys: dict[int, Any] = {}  # dict keys and set elements that cache their hash
         self.ways = None
         self.may_fork = self.may_choose = self.copies_arguments = False
         self.forks = MOST
-        self.wanted, self.reached = set(), set()
+        self.wanted, self.reached, self.assumed = set(), set(), set()
         self.steps = Steps()
 
     def method_of(self, node: ast.AST) -> Callable[[Any], Any]:
@@ -332,6 +330,7 @@ class Program:
     """The outside lists, dicts and objects, by id: the program assumes that no argument is one of them."""
     locks: tuple[Any, ...]  # held while it runs, and its changes are made
     batches: tuple[str, ...]  # how each batch is computed
+    ranges: dict[int, tuple[int, int]]  # in which ints among the leaves are assumed to lie: see ``assumed_ranges``
     policies: tuple[Any, ...]  # the memory policies of checkpointed calls, with what was chosen for each loop
 
     def result(self, results: list[Any], parameters: Sequence[Any], objects: Any) -> Any:
@@ -496,5 +495,6 @@ def _traced(
         {} if has_one_memory else trace.outside.holders(),
         tuple(trace.outside.locks.found),
         tuple(trace.batches),
+        {i: trace.ranges[i] for i in sorted(trace.assumed)},
         tuple(trace.policies),
     )

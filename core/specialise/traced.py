@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from ..errors import BadInput
+from ..ir.affine import Interval
 from ..ir.builder import Builder
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType, Dim
@@ -245,6 +246,8 @@ class Trace:
     wanted: set[str]  # the options that this trace lacks, and with which it would have gone on in another way
     capacity: int = 0  # of the lists that a loop makes longer: see ``growing_lists``
     has_capacity: bool = False  # whether such a list may become too long
+    ranges: Mapping[int, Interval] = {}  # in which ints among the leaves may be assumed to lie: see ``assumed_ranges``
+    assumed: set[int]  # the leaves for which that is assumed
     is_strong: bool = False  # whether backward sweeps use the products of ``strong_zero``
     asked: NeedsConcrete | None = None  # the last number that had to be known
     is_hashing: bool = False  # whether the hash of a key is being computed, which must be known

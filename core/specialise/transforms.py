@@ -32,6 +32,7 @@ from ..values.attributes import WithAttributes, attributes
 from ..values.holders import Objects, blank, is_engines_own, kind_of
 from ..values.items import entries_of, items_of
 from ..values.layout import Describe, held_by
+from .assumed_ranges import with_lengths
 from .entered import Entered, Restore
 from .functions import LEFT_BEHIND, Captured, constant_for_derivatives
 from .instances import held_by_instance, hold
@@ -162,7 +163,7 @@ def differentiated(
     made = run.made
     trace.differentiates = True
     sweeps = reverse(
-        by_rows(products_of_loops(made.function)),
+        with_lengths(trace, by_rows(products_of_loops(made.function)), [*run.arguments, *made.free]),
         run.active,
         trace.target,
         trace.is_strong,

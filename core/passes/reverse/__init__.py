@@ -28,9 +28,12 @@ from collections.abc import Sequence
 
 from ...ir import typed
 from ...ir.dynamic import Block, Function, Operation, Value
+from ...ir.memory_policies import MOST_BYTES
 from ...ir.typed import STACK
 from .activity import check_active
+from .bounded import bounded, storeless, unbounded
 from .recursion import Called
+from .residuals import stored_bytes
 from .stacks import thread, touches
 from .strong_zero import strengthen
 from .sweep import Sweeps, sweeps_of
@@ -61,7 +64,7 @@ def reverse(
         BadInput: an active parameter is neither a float nor complex, or an array of these.
     """
     check_active(function, active)
-    sweeps = sweeps_of(function, active, target, Called(is_differentiated))
+    sweeps = _sweeps(function, active, target, is_differentiated)
     forward, backward = sweeps.forward, sweeps.backward
     if touches(forward.block):
         stack = _new_stack(forward.block)
@@ -73,6 +76,20 @@ def reverse(
         thread(backward.block, _new_stack(backward.block))
     if is_strong:
         strengthen(backward, backward.parameters[len(backward.parameters) - sweeps.seeds :])
+    return sweeps
+
+
+def _sweeps(function: Function, active: Sequence[bool], target: str, is_differentiated: bool) -> Sweeps:
+    def made(function: Function) -> Sweeps:
+        return sweeps_of(function, active, target, Called(is_differentiated))
+
+    if target == "native":
+        return made(function)
+    marked = bounded(function)
+    sweeps = storeless(marked, made)
+    if stored_bytes(sweeps.forward, len(function.block.results)) > MOST_BYTES:
+        plain = unbounded(marked)
+        sweeps = sweeps if plain is marked else storeless(plain, made)
     return sweeps
 
 

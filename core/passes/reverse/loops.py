@@ -16,7 +16,7 @@ import numpy as np
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Operation, Value
 from ...ir.memory_policies import Policy
-from ...ir.typed import INT64, ArrayType, AtMost, lengths, rerun
+from ...ir.typed import INT64, ArrayType, AtMost, Storeless, lengths, rerun
 from . import checkpoint, inverses, reruns
 from .cotangents import Cotangents, strong
 from .residuals import has_unknown_length, size
@@ -54,7 +54,12 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
         one, down = (b.constant(n, np.int64) for n in (1, -1))
         bounds, index = (b.ufunc(np.subtract, count, one), down, down), None
     body = op.blocks[-1]
-    if iterations is None or sweep.target == "native" and not isinstance(op.callee, AtMost):
+    if isinstance(op.callee, Storeless):
+        had_to = op.callee.values
+
+        def keep(values: list[Value]) -> None:
+            had_to.extend(values)
+    elif iterations is None or sweep.target == "native" and not isinstance(op.callee, AtMost):
 
         def keep(values: list[Value]) -> None:
             push(sweep, body, values)
@@ -200,10 +205,13 @@ def save_in_arrays(sweep: Sweep, op: Operation, block: Block, values: list[Value
     """Save values of each iteration in arrays that the forward loop carries."""
     forward, b = sweep.forward, sweep.builder
     body = op.blocks[0]
-    start, step = (int(op.operands[i].constant) for i in (0, 2))
+    start, step = op.operands[0], int(op.operands[2].constant)
 
     def place(builder: Builder, index: Value) -> Value:
-        from_start = builder.ufunc(np.subtract, index, builder.constant(start, np.int64)) if start else index
+        is_zero = start.is_constant and not int(start.constant)
+        from_start = (
+            index if is_zero else builder.ufunc(np.subtract, *(builder.cast(v, np.int64) for v in (index, start)))
+        )
         return from_start if step == 1 else builder.ufunc(np.floor_divide, from_start, builder.constant(step, np.int64))
 
     index = body.parameters[0]
