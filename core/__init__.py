@@ -105,7 +105,7 @@ from .eager.recorded.invertible import invertible
 from .errors import BadInput, MorulaError, NoDerivative, NonFinite
 from .forward import jvp, linearize
 from .implicit import constant, implicit
-from .ir.memory_policies import offload, online, revolve
+from .ir.memory_policies import inverse, offload, online, revolve
 from .jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
 from .jacobians.series import derivatives, taylor
 from .jacobians.wirtinger import wirtinger
@@ -147,6 +147,7 @@ __all__ = [
     "hook",
     "hvp",
     "implicit",
+    "inverse",
     "invertible",
     "ir",
     "jacfwd",

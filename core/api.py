@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -367,3 +368,11 @@ HANDLERS[gradient] = _gradient
 for _factory in (grad, value_and_grad, adjoint, tangent):
     HANDLERS[_factory] = lambda tape, *args, _factory=_factory, **kwargs: _factory(*args, **kwargs)
 connected.pullback = pullback
+
+
+def _derived_inverse(*given: Any) -> Any:
+    """Derive an inverse; what traces an iteration is imported on first use."""
+    return import_module(".compilation.derived_inverses", __package__).derived_inverse(*given)
+
+
+connected.derived_inverse = _derived_inverse

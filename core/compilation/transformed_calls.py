@@ -132,6 +132,7 @@ def trace_invertible(trace: Any, f: Any, args: tuple[Any, ...]) -> Any:
             inverse=made.function,
             count=count,
             tolerance=f.tolerance,
+            report=f.report,
             name=f.__name__,
         )
     return y

@@ -12,7 +12,7 @@ which others are recomputed by a binomial schedule (``schedules``).
                  distances, of which every second is dropped when s are taken (Heuveline and Walther, "Online
                  checkpointing for parallel adjoint computation in PDEs", Euro-Par 2006)
     offload      a snapshot of every segment, in a file; segments of what fits into ``OFFLOADED_SEGMENT`` bytes
-    inverse      nothing is stored: the state before an iteration is computed from the state after it (``invertible``)
+    inverse      nothing is stored: the state before an iteration is computed from the state after it (``inverse``)
     memory       snapshots and segments for which the fewest iterations are recomputed within a number of bytes
 """
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +40,8 @@ FEW = 8
 SEGMENT = 128
 """The iterations of a segment of such a loop, unless their states take more than ``SEGMENT_BYTES``."""
 SEGMENT_BYTES = 2**20
+TOLERANCE = 1e-6
+"""The largest drift that is accepted of a loop that is reversed by inverses."""
 OFFLOADED_SEGMENT = 2**23
 """The bytes that the adjoint of a segment may take where snapshots are held in a file."""
 
@@ -66,6 +69,25 @@ class Note:
     text: str
 
 
+class Report:
+    """The drift of the last backward sweep that has computed states by inverses; None before the first."""
+
+    drift: float | None = None
+
+
+class Reports:
+    """What a compiled sweep calls with its drift."""
+
+    def __init__(self, reports: Sequence[Report]) -> None:
+        self.reports = reports
+        self.__name__ = "drift"
+
+    def __call__(self, drift: Any) -> tuple[()]:
+        for report in self.reports:
+            report.drift = float(drift)
+        return ()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Policy:
     """A policy for the loops of one checkpointed call; its identity tells which loops share a budget."""
@@ -74,6 +96,8 @@ class Policy:
     snapshots: int | None = None
     memory: float | None = None
     directory: str | None = None  # that of the files, if the states are offloaded
+    tolerance: float | None = None  # the largest drift, if states are computed by inverses
+    report: Report = field(default_factory=Report)
     notes: dict[int, Note] = field(default_factory=dict)  # by line of a loop: what was chosen for it
 
     def __repr__(self) -> str:
@@ -97,9 +121,14 @@ class Policy:
         """Whether it was asked for, rather than chosen by default."""
         return self.name != ""
 
+    @property
+    def drift(self) -> float | None:
+        """The drift of the last backward sweep under this policy, if it is ``inverse``; None before the first sweep."""
+        return self.report.drift
+
     def renewed(self) -> Policy:
         """The same policy for another call."""
-        return Policy(self.name, self.snapshots, self.memory, self.directory)
+        return Policy(self.name, self.snapshots, self.memory, self.directory, self.tolerance, self.report)
 
 
 def policy_of(policy: Any, memory: Any) -> Policy:
@@ -121,7 +150,7 @@ def policy_of(policy: Any, memory: Any) -> Policy:
     hint = " (morula.revolve(n) needs the number of snapshots)" if policy == "revolve" else ""
     raise BadInput(
         f"checkpoint: there is no policy {policy!r}{hint}; use one of {', '.join(map(repr, NAMES))}, morula.revolve(snapshots), "
-        "morula.online(snapshots), morula.offload(directory), or memory='200MB'"
+        "morula.online(snapshots), morula.offload(directory), morula.inverse(tolerance), or memory='200MB'"
     )
 
 
@@ -209,6 +238,45 @@ def offload(directory: Any = None) -> Policy:
     if directory is not None and not (isinstance(directory, (str, os.PathLike)) and os.path.isdir(directory)):
         raise BadInput(f"offload: {directory!r} is not a directory; pass the path of one that exists, or nothing")
     return Policy("offload", directory=None if directory is None else os.fspath(directory))
+
+
+def inverse(tolerance: float = TOLERANCE) -> Policy:
+    """Return the policy that stores no states: the backward sweep computes the state before an iteration from that after it.
+
+    It is for loops whose iterations can be inverted: their inverse follows from their form, or is declared
+    (``invertible``). It follows if each variable is changed by adding or subtracting what does not depend on it, by
+    multiplying or dividing by such a value, or by a function like ``exp``, one variable after the other: the steps of the
+    leapfrog method, additive and affine coupling layers. Rounding adds up on the way back. The *drift* is the largest
+    difference between the state before the loop and the one computed, relative to 1 + the largest number in it. The
+    attribute ``drift`` of the policy holds that of the last backward sweep.
+
+    Args:
+        tolerance: the largest drift that is accepted, for steps without a declared inverse.
+
+    Returns:
+        A policy for ``checkpoint``; the text ``"inverse"`` stands for ``inverse()``.
+
+    Raises:
+        BadInput: ``tolerance`` is not a positive number; in the backward sweep: the drift exceeds it, or an iteration
+            cannot be inverted.
+
+    Source: Gomez, Ren, Urtasun and Grosse, "The reversible residual network", NeurIPS 2017.
+
+    >>> from morula.core import checkpoint, grad, inverse
+    >>> def orbit(q, p):
+    ...     for _ in range(1000):
+    ...         p -= 0.01 * q
+    ...         q += 0.01 * p
+    ...     return q * q
+    >>> policy = inverse()
+    >>> round(grad(lambda q: checkpoint(orbit, q, 0.0, policy=policy))(1.0), 4)
+    1.3989
+    >>> policy.drift < 1e-12
+    True
+    """
+    if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not tolerance > 0:
+        raise BadInput(f"inverse: the tolerance must be a positive number, not {tolerance!r}")
+    return Policy("inverse", tolerance=float(tolerance))
 
 
 def _of_snapshots(name: str, snapshots: Any, least: int) -> Policy:

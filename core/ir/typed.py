@@ -280,7 +280,7 @@ Both stand in programs that are still to be differentiated: ``passes.reverse.rer
 rerun_ends = Primitive("rerun_ends", lambda shape, call: None, effect=True)
 
 inverts = Primitive("inverts", lambda shape, *values, **named: None, effect=True)
-"""inverts(*after, *before, *read, inverse=Function, count=, tolerance=, name=): ``inverse(*after, *read)`` gives ``before``.
+"""inverts(*after, *before, *read, inverse=Function, count=, tolerance=, report=, name=): ``inverse(*after, *read)`` gives ``before``.
 
 ``after`` and ``before`` are ``count`` values each: the state after and before an invertible step.
 """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.dynamic import Block, Function, Operation, Value, operands, walk
-from ..ir.typed import ArrayType, Dim
+from ..ir.typed import ArrayType, Dim, lengths
 
 
 class Copy:
@@ -91,19 +91,32 @@ def free_values(block: Block, parameters: set[Value]) -> list[Value]:
         defined.update(op.results, *(b.parameters for b in op.blocks))
     used: dict[Value, None] = {}
 
-    def lengths(values: Sequence[Value]) -> None:
+    def use_lengths(values: Sequence[Value]) -> None:
         for v in values:
             if isinstance(v.type, ArrayType):
                 used.update((n.value, None) for n in v.type.shape if isinstance(n, Dim))
 
     for op in walk(block):
-        lengths(op.results)
+        use_lengths(op.results)
         for b in op.blocks:
-            lengths(b.parameters)
+            use_lengths(b.parameters)
     for v in operands(block):
         used[v] = None
     found = [v for v in used if not v.is_constant and v not in defined]
     for v in list(found):  # their lengths are parameters too
-        lengths([v])
-    lengths(list(parameters))
+        use_lengths([v])
+    use_lengths(list(parameters))
     return [v for v in used if not v.is_constant and v not in defined]
+
+
+def uses(operations: Iterable[Operation]) -> Iterator[Value]:
+    """Every value that operations use: operands, lengths in types, and the same in nested blocks."""
+    for op in operations:
+        yield from op.operands
+        for block in op.blocks:
+            yield from uses(block.operations)
+            yield from block.results
+            for parameter in block.parameters:
+                yield from lengths(parameter.type)
+        for result in op.results:
+            yield from lengths(result.type)

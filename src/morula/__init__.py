@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from .core.errors import BadInput, MorulaError, NoDerivative, NonFinite
     from .core.forward import jvp, linearize
     from .core.implicit import constant, implicit
-    from .core.ir.memory_policies import offload, online, revolve
+    from .core.ir.memory_policies import inverse, offload, online, revolve
     from .core.jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
     from .core.jacobians.series import derivatives, taylor
     from .core.jacobians.wirtinger import wirtinger
@@ -86,6 +86,7 @@ __all__ = [
     "hook",
     "hvp",
     "implicit",
+    "inverse",
     "invertible",
     "ir",
     "jacfwd",

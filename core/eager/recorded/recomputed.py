@@ -30,7 +30,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, policy: Any = None, memory: An
         *args: positional arguments of ``f``.
         policy: for the loops of ``f``: ``"store"`` keeps everything, ``"recompute"`` the state of each iteration, ``"sqrt"``
             about 2 sqrt(n) states of n iterations, ``revolve(snapshots)`` and ``online(snapshots)`` so many states,
-            ``"offload"`` all of them in a file (``offload``).
+            ``"offload"`` all of them in a file (``offload``), ``"inverse"`` none (``inverse``).
         memory: in place of a policy, the number of bytes that the backward sweep may take, as a number or as text
             (``"200MB"``, ``"1.5GiB"``); the policy with the fewest recomputed iterations is chosen.
         **kwargs: keyword arguments of ``f``. Wrap ``f`` in a lambda if it has arguments ``policy`` or ``memory``.

@@ -26,7 +26,7 @@ from ...source.loop_bodies import WithLoops, with_loops
 from ...values.spilled import Spill
 from .access import getitem, iterate
 from .call import call
-from .invertible import Inversion
+from .inverted_loops import Inversion
 from .offloaded import offload
 from .repeated import Legs, Repeat, is_leg, join, may_merge, merged
 from .tape import Tape
@@ -112,6 +112,10 @@ class _Loop:
     def numbers(self) -> Iterable[int]:
         """The numbers of the iterations."""
         return itertools.count()
+
+    def items(self, k: int) -> tuple[Any, ...]:
+        """What the body is called with in iteration k, before the state."""
+        return ()
 
     def plan_for(self, length: int | None, state: tuple[Any, ...], residuals: float) -> Plan | None:
         """Return the plan; ``residuals`` are the bytes that the records of an iteration hold.
@@ -206,6 +210,9 @@ class _For(_Loop):
     def attempt(self, tape: Tape, k: int, state: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
         item = getitem(tape, self.source, k) if type(self.source) is np.ndarray else self.source[k]
         return True, call(tape, self.body, item, *state, *self.read)
+
+    def items(self, k: int) -> tuple[Any, ...]:
+        return (self.source[k],)
 
     def is_repeatable(self) -> bool:
         """Whether the items can be given again; a list is copied."""

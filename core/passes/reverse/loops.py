@@ -41,7 +41,7 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
     is_bounded = sweep.target != "native" and (iterations is None or has_unknown_length(op.blocks[-1]))
     policy = op.callee if isinstance(op.callee, Policy) and not op.callee.is_stored else DEFAULT if is_bounded else None
     if policy is not None and policy.is_inverse:
-        inverses.adjoint(sweep, op, block, cotangents, counted)
+        inverses.adjoint(sweep, op, block, cotangents, counted, policy)
         return
     if policy is not None and (is_bounded or checkpoint.applies(op)):
         if checkpoint.adjoint(sweep, op, block, cotangents, policy):

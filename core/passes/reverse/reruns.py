@@ -17,9 +17,8 @@ from ...ir.dynamic import Block, Function, Operation, Value, walk
 from ...ir.memory_policies import Policy
 from ...ir.typed import INT64, STACK, apart, callback, lengths, rerun, rerun_begins, rerun_ends
 from ..custom_derivatives import MARKS
-from ..inline import Copy, copy_function, free_values, inline, rename
+from ..inline import Copy, copy_function, free_values, inline, rename, uses
 from .cotangents import Cotangents
-from .residuals import uses
 
 if TYPE_CHECKING:
     from .sweep import Sweep

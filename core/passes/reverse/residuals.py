@@ -13,7 +13,7 @@ partitioner.)  Inner loops, matrix products and library calls are never recomput
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from math import inf, prod
 from typing import Any
@@ -23,6 +23,7 @@ import numpy as np
 from ...ir import typed
 from ...ir.dynamic import Block, Function, Operation, Value, walk
 from ...ir.typed import STACK, AtMost, lengths
+from ..inline import uses
 from .minimum_cut import Network
 
 _CHEAP = 0.5
@@ -93,19 +94,6 @@ def running_cost(op: Operation) -> float:
 def discardable(op: Operation) -> bool:
     """Whether an operation is only a check, which the forward sweep has already made."""
     return op.callee is typed.raise_if
-
-
-def uses(operations: Iterable[Operation]) -> Iterator[Value]:
-    """Every value that operations use: operands, lengths in types, and the same in nested blocks."""
-    for op in operations:
-        yield from op.operands
-        for block in op.blocks:
-            yield from uses(block.operations)
-            yield from block.results
-            for parameter in block.parameters:
-                yield from lengths(parameter.type)
-        for result in op.results:
-            yield from lengths(result.type)
 
 
 def choose(

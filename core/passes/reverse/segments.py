@@ -12,10 +12,10 @@ from ...ir.dynamic import Block, Function, Operation, Value, walk
 from ...ir.memory_policies import Costs, Plan, Policy, planned
 from ...ir.typed import INT64, STACK, ArrayType, AtMost, lengths
 from ..dead_code import remove_dead_code
-from ..inline import copy_function, free_values, inline
+from ..inline import copy_function, free_values, inline, uses
 from .cotangents import as_type
 from .reruns import quieten
-from .residuals import has_unknown_length, size, stored_bytes, uses
+from .residuals import has_unknown_length, size, stored_bytes
 from .stacks import thread
 
 if TYPE_CHECKING:

@@ -18,14 +18,14 @@ from ...ir import typed
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Operation, Value, definitions
 from ...ir.typed import STACK
-from ..inline import Copy, copy_function, inline, last, rename
+from ..inline import Copy, copy_function, inline, last, rename, uses
 from . import by_rule, loops, structural
 from .activity import active_values, may_have_cotangent
 from .cotangents import Cotangents, as_type, strong, zeros
 from .kept import keep as keep_factors
 from .rereading import Rereading
 from .reruns import gather, scatter
-from .residuals import choose, discardable, running_cost, size, uses
+from .residuals import choose, discardable, running_cost, size
 from .storage import Part, Slot
 
 if TYPE_CHECKING:
