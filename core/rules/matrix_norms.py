@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .matrix_factorisations import resolution, safe_reciprocal, singular_values_cotangent
+from .matrix_factorisations import resolution, safe_reciprocal
 from .products import hermitian as dagger
 from .table import reduces, vjp
 from .transposes import restore
@@ -58,14 +58,19 @@ def matrix_norm_cotangent(dy: Any, y: Any, x: Any, ord: Any) -> Any:
         return dy * phase(x) * extremes(np.sum(np.abs(x), axis=-2, keepdims=True), ord > 0, -1)
     if ord in (np.inf, -np.inf):
         return dy * phase(x) * extremes(np.sum(np.abs(x), axis=-1, keepdims=True), ord > 0, -2)
-    s = np.linalg.svd(x, compute_uv=False)
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    return (u * values_norm_cotangent(dy[..., 0], s, ord)[..., None, :]) @ vh
+
+
+def values_norm_cotangent(dy: Any, s: Any, ord: Any) -> Any:
+    """The cotangent of the singular values ``s`` from that of the norm of order 2, -2 or "nuc", ``dy`` of shape (..., 1)."""
     tolerance = resolution(s)
     weight = np.where(s > tolerance, 1.0, 0.0)
     if ord == 2:
         weight = weight * share(s >= np.max(s, axis=-1, keepdims=True) - tolerance, -1)
     if ord == -2:
         weight = weight * share(s <= np.min(s, axis=-1, keepdims=True) + tolerance, -1)
-    return singular_values_cotangent(weight * dy[..., 0], x)
+    return weight * dy
 
 
 def norm_cotangent(dy: Any, y: Any, x: Any, ord: Any, axes: tuple[int, ...], as_vector: bool) -> Any:
@@ -122,13 +127,13 @@ def cond_pullback(dy: Any, y: Any, x: Any, p: Any = None) -> Any:
     x = np.asarray(x)
     dy = np.asanyarray(dy)
     if p is None or p in (2, -2):
-        s = np.linalg.svd(x, compute_uv=False)
+        u, s, vh = np.linalg.svd(x, full_matrices=False)
         first = np.arange(s.shape[-1]) == 0
         last = np.arange(s.shape[-1]) == s.shape[-1] - 1
         s_1, s_n = s[..., :1], s[..., -1:]
         ds_1, ds_n = (1 / s_n, -s_1 / s_n**2) if p != -2 else (-s_n / s_1**2, 1 / s_1)
         ds = np.where(first, ds_1, 0.0) + np.where(last, ds_n, 0.0)
-        return singular_values_cotangent(ds * dy[..., None], x)
+        return (u * (ds * dy[..., None])[..., None, :]) @ vh
     inverse = np.linalg.inv(x)
     size = np.linalg.norm(x, p, axis=(-2, -1), keepdims=True)
     size_of_inverse = np.linalg.norm(inverse, p, axis=(-2, -1), keepdims=True)

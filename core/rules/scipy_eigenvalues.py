@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg
 
 from ..errors import NoDerivative
+from .kept_decompositions import is_matrix
 from .matrix_factorisations import (
     columns_read,
     diagonal_matrix,
@@ -29,7 +30,7 @@ from .products import hermitian as dagger
 from .scipy_factorisations import refuse_overwrite
 from .scipy_linear_algebra import band
 from .stacks import one_by_one
-from .table import as_complex, joint, real_or_complex
+from .table import as_complex, instead, joint, real_or_complex
 
 # Eigenvalues: A v = lam B v with V^H B V = 1, so that dlam = v^H (dA - lam dB) v
 
@@ -82,6 +83,15 @@ def scipy_eigvalsh_pullback(
         dy, y, a, b, lower=lower, eigvals_only=True, overwrite_a=overwrite_a, overwrite_b=overwrite_b, type=type,
         subset_by_index=subset_by_index, subset_by_value=subset_by_value, driver=driver,
     )  # fmt: skip
+
+
+def eigvalsh_with_vectors(a: Any, b: Any = None, *, lower: bool = True, check_finite: bool = True, **options: Any) -> Any:
+    return scipy.linalg.eigh(a, lower=lower, check_finite=check_finite)[0]
+
+
+def is_whole(a: Any, b: Any = None, **options: Any) -> bool:
+    """Whether a call is for all eigenvalues of a Hermitian matrix, without further options."""
+    return is_matrix(a) and b is None and options.keys() <= {"lower", "check_finite"}
 
 
 def tridiagonal_cotangents(g: Any) -> tuple[Any, Any]:
@@ -211,6 +221,7 @@ def scipy_eigvals_pullback(
 
 joint(scipy.linalg.eigh, scipy_eigh_pullback)
 joint(scipy.linalg.eigvalsh, scipy_eigvalsh_pullback)
+instead(scipy.linalg.eigvalsh, eigvalsh_with_vectors, is_whole)
 joint(scipy.linalg.eigh_tridiagonal, one_by_one(eigh_tridiagonal_pullback, 1, 1))
 joint(scipy.linalg.eigvalsh_tridiagonal, one_by_one(eigvalsh_tridiagonal_pullback, 1, 1))
 joint(scipy.linalg.eig, scipy_eig_pullback)

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.linalg
 
 from ..errors import NoDerivative
+from .kept_decompositions import is_matrix
 from .matrix_factorisations import (
     cholesky_cotangent,
     onto_triangle,
@@ -26,7 +27,7 @@ from .matrix_factorisations import (
     svd_cotangent,
 )
 from .products import hermitian as dagger
-from .table import joint, takes_sequences, vjp
+from .table import instead, joint, takes_sequences, vjp
 
 
 def refuse_overwrite(*flags: Any) -> None:
@@ -228,6 +229,27 @@ def scipy_svdvals_pullback(dy: Any, y: Any, a: Any, overwrite_a: bool = False, c
     return singular_values_cotangent(dy, a)
 
 
+def svdvals_with_vectors(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    return scipy.linalg.svd(a, full_matrices=False, check_finite=check_finite)[1]
+
+
+def keeps_argument(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> bool:
+    return is_matrix(a) and 0 not in a.shape and not overwrite_a
+
+
+def values_with_vectors(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:  # fmt: skip
+    return scipy.linalg.svd(a, full_matrices=False, check_finite=check_finite, lapack_driver=lapack_driver)[1]
+
+
+def is_of_values(a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, **rest: Any) -> bool:
+    return keeps_argument(a, overwrite_a) and not compute_uv
+
+
 vjp(scipy.linalg.qr, scipy_qr_pullback)
 vjp(scipy.linalg.svd, scipy_svd_pullback)
 vjp(scipy.linalg.svdvals, scipy_svdvals_pullback)
+instead(scipy.linalg.svdvals, svdvals_with_vectors, keeps_argument)
+instead(scipy.linalg.svd, values_with_vectors, is_of_values)

@@ -23,10 +23,18 @@ import scipy.linalg
 
 from ..errors import NoDerivative
 from .factor_kernels import expm_frechet, upper_block
+from .kept_decompositions import (
+    are_matrices,
+    hermitian_equation,
+    lyapunov_with_schur,
+    schur_form,
+    square_equation,
+    sylvester_with_schur,
+)
 from .matrix_factorisations import SMALL_ORDER
 from .products import hermitian as dagger
 from .stacks import one_by_one
-from .table import as_complex, joint, model, real_or_complex, runs_compiled, takes_sequences, vjp
+from .table import as_complex, instead, joint, model, real_or_complex, runs_compiled, takes_sequences, vjp
 
 # Matrix functions
 
@@ -59,7 +67,9 @@ def logm_pullback(dy: Any, y: Any, A: Any) -> Any:
 
 def sqrtm_pullback(dy: Any, y: Any, A: Any) -> Any:
     """Y Y = A, so that Y dY + dY Y = dA."""
-    return scipy.linalg.solve_sylvester(dagger(y), dagger(y), dy)
+    if np.ndim(y) > 2 or dy.dtype != y.dtype or not np.size(y):
+        return scipy.linalg.solve_sylvester(dagger(y), dagger(y), dy)
+    return square_equation(y, dy, schur_form(y), True)
 
 
 def signm_pullback(dy: Any, y: Any, A: Any) -> Any:
@@ -89,7 +99,8 @@ def right_polar_cotangent(du: Any, dp: Any, u: Any, p: Any, a: Any) -> Any:
     if du is not None:
         g = dagger(np.linalg.solve(p, dagger(du)))
         z = z - dagger(u) @ g
-    z = scipy.linalg.solve_sylvester(p, p, 0.5 * (z + dagger(z)))
+    z = 0.5 * (z + dagger(z))
+    z = hermitian_equation(p, z) if np.ndim(p) == 2 else scipy.linalg.solve_sylvester(p, p, z)
     return g + 2.0 * a @ z
 
 
@@ -200,7 +211,10 @@ def solve_discrete_are_pullback(
 
 
 joint(scipy.linalg.solve_sylvester, solve_sylvester_pullback)
-joint((scipy.linalg.solve_continuous_lyapunov, scipy.linalg.solve_lyapunov), solve_continuous_lyapunov_pullback)
+instead(scipy.linalg.solve_sylvester, sylvester_with_schur, are_matrices, is_exact=True)
+for _lyapunov in {scipy.linalg.solve_continuous_lyapunov, scipy.linalg.solve_lyapunov}:
+    joint(_lyapunov, solve_continuous_lyapunov_pullback)
+    instead(_lyapunov, lyapunov_with_schur, are_matrices, is_exact=True)
 joint(scipy.linalg.solve_discrete_lyapunov, solve_discrete_lyapunov_pullback)
 for _are, _pullback in (
     (scipy.linalg.solve_continuous_are, solve_continuous_are_pullback),

@@ -32,7 +32,7 @@ program whose series close; Taylor mode uses them. ``pointwise(f)`` and ``reduce
 or that each element of the operand contributes to one element of the result; ``tangents`` uses these.
 
 ``reuses(f, keep, kernel)``, beside a pullback, says that ``f(x, ...)`` is ``kernel(x, ..., keep(x))``, whose pullback uses what ``keep``
-computed; reverse mode runs it in place of ``f``.
+computed; reverse mode runs it in place of ``f``. ``instead(f, program)`` names a program that it runs in place of ``f``.
 
 A further form is for compiled functions that are easier to rewrite in Python than to differentiate by hand:
 
@@ -79,6 +79,19 @@ class Reuse:
 
 
 @dataclass(frozen=True, eq=False)
+class Instead:
+    """``program`` computes what a function does, and more that its pullback needs, for arguments that it ``fits``.
+
+    ``fits`` gets the arguments; of an array it may ask for ``dtype``, ``ndim`` and ``shape``. Where the result is not that of
+    the function to the last digit (``is_exact``), eager code runs the function.
+    """
+
+    program: Function
+    fits: Function
+    is_exact: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Rule:
     """The derivative of ``function``; exactly one of the three forms below is filled, or none for ``zero``."""
 
@@ -90,6 +103,7 @@ class Rule:
     writes: tuple[str, ...] = field(default=())
     finite: bool | Function = False
     reuse: Reuse | None = None
+    instead: Instead | None = None
     scale: Function = field(init=False)
     """Multiplies a cotangent by a slope; masks zero cotangents if the slope may be infinite."""
 
@@ -322,6 +336,14 @@ def reuses(function: Function, keep: Function, kernel: Function) -> None:
     ``keep`` has the derivative zero.  ``kernel`` has a rule, whose pullback gives None for the last argument.
     """
     RULES[function] = replace(RULES[function], reuse=Reuse(keep, kernel))
+
+
+def instead(function: Function, program: Function, fits: Function, is_exact: bool = False) -> None:
+    """Register a program that reverse mode runs in place of a function, which has a rule, for arguments that ``fits`` accepts.
+
+    The program does work once that the function and its pullback would both do.
+    """
+    RULES[function] = replace(RULES[function], instead=Instead(program, fits, is_exact))
 
 
 AFFINE = frozenset(("initial", "out", "where", "dtype", "constant_values", "fill_value", "casting", "subok", "like"))

@@ -65,7 +65,7 @@ def shortened(rule: Rule, general: Callable[..., Any]) -> Handler:
         tape.records.append((pull, y, rule, args, kwargs or NO_KEYWORDS))
         return y
 
-    is_general = rule.may_write or rule.is_zero or rule.reuse is not None
+    is_general = rule.may_write or rule.is_zero or rule.reuse is not None or rule.instead is not None
     return call if not is_general else lambda tape, /, *a, **k: general(tape, rule, a, k)
 
 

@@ -1,9 +1,13 @@
-"""Replaces functions by kernels whose adjoints use again what the forward sweep computes: see ``rules.table.reuses``.
+"""Replaces functions by kernels or programs whose adjoints use again what the forward sweep computes.
+
+See ``reuses`` and ``instead`` in ``rules.table``.
 
 Native code factorises small matrices anew in less time than it saves and loads the factors.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Operation, Value
@@ -29,13 +33,15 @@ def _block(block: Block, active: set[Value], least: int, known: dict[Value, Valu
         for inner in op.blocks:
             _block(inner, active, least, known)
         rule = find_rule(op.callee) if op.kind == "call" and any(r in active for r in op.results) else None
-        if rule is None or rule.reuse is None or not _fits(op, least):
-            block.operations.append(op)
-            continue
         builder = Builder(True)
         builder.line = op.line
         with builder.writing(block.operations):
-            known.update(zip(op.results, _kernel(builder, op, rule)))
+            if rule is not None and rule.reuse is not None and _fits(op, least):
+                known.update(zip(op.results, _kernel(builder, op, rule)))
+            elif rule is not None and rule.instead is not None and _is_replaced(op, rule):
+                known.update(zip(op.results, _program(builder, op, rule)))
+            else:
+                builder.append(op)
 
 
 def _fits(op: Operation, least: int) -> bool:
@@ -51,4 +57,23 @@ def _kernel(builder: Builder, op: Operation, rule: Rule) -> list[Value]:
     assert rule.reuse is not None
     kept = connected.trace_into(builder, rule.reuse.keep, op.positional[:1], {})
     found = connected.trace_into(builder, rule.reuse.kernel, [*op.positional, kept], {})
+    return list(found) if len(op.results) > 1 else [found]
+
+
+def _constants(op: Operation) -> dict[str, Any]:
+    return {name: v.constant for name, v in op.named.items()}
+
+
+def _is_replaced(op: Operation, rule: Rule) -> bool:
+    """Whether a rule's program fits the operands, given by their types."""
+    assert rule.instead is not None
+    kinds = [v.type for v in op.positional]
+    static = all(k.is_static and k.dtype.char in "fdFD" and 0 not in k.shape for k in kinds)
+    return static and rule.instead.fits(*kinds, **_constants(op))
+
+
+def _program(builder: Builder, op: Operation, rule: Rule) -> list[Value]:
+    """Write a rule's program, and return its results."""
+    assert rule.instead is not None
+    found = connected.trace_into(builder, rule.instead.program, op.positional, _constants(op))
     return list(found) if len(op.results) > 1 else [found]
