@@ -68,7 +68,7 @@ def correction(p, y):
 def trajectory(model, p, years):
     """The logarithms of both populations (m, 2) at the given years."""
     # Looser tolerances are cheaper, but then changes in the number of steps make the loss jump by more than a BFGS step gains.
-    return odesolve(model, p["start"], years - YEARS[0], p, rtol=1e-5, atol=1e-5).ys
+    return odesolve(model, p["start"], years - YEARS[0], p, rtol=1e-5, atol=1e-5).y
 
 
 @mo.jit

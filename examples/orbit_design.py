@@ -45,7 +45,7 @@ def fly(velocity, ts, masses=MASSES, tolerance=1e-9):
     solution = odesolve(
         nbody_ode, start, ts, masses, SOLAR_GRAVITATION, method="dop853", rtol=tolerance, atol=tolerance
     )
-    positions, velocities = solution.ys
+    positions, velocities = solution.y
     return positions[:, 2], velocities[:, 2]
 
 

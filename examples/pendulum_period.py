@@ -33,7 +33,7 @@ def periods(parameters):
 def film(parameters):
     """The angle at every frame, for parameters = [length, damping, first angle]."""
     start = np.stack([parameters[2], 0.0 * parameters[2]])
-    return odesolve(pendulum_ode, start, FRAMES, parameters[0], GRAVITY, parameters[1], rtol=1e-6, atol=1e-7).ys[:, 0]
+    return odesolve(pendulum_ode, start, FRAMES, parameters[0], GRAVITY, parameters[1], rtol=1e-6, atol=1e-7).y[:, 0]
 
 
 def main():

@@ -1,16 +1,30 @@
-"""Initial-value problems of ordinary differential equations: ``odesolve`` and its Runge-Kutta methods.
+"""Initial-value problems of ordinary differential equations.
 
-    solution = odesolve(lambda t, y, k: -k * y, y0, ts, k)      # solution.ys[i] is y(ts[i])
+    solution = odesolve(lambda t, y, k: -k * y, y0, ts, k)      # solution.y[i] is y(ts[i])
 
-Reading order: ``tableaux`` and ``dop853`` hold the methods as data, ``control`` chooses the step sizes, ``state``
-converts a structure of numbers to a vector and back, and ``solve`` has the loops.
+Reading order: ``methods`` holds the methods as data; ``steppers`` makes a step of each family of them; ``loop`` runs the
+steps of any, with the sizes that ``control`` chooses; ``problem`` and ``state`` present the user's f and its structure of
+numbers as a function of a vector; ``solve`` checks the arguments and returns a ``Solution``.
 """
 
-from .control import IntegrationFailed
-from .solve import METHODS, Solution, Stats, odesolve
-from .tableaux import Tableau, tableau
+from .control import CONTROLS, StepControl
+from .methods import METHODS
+from .methods.tableau import Tableau, tableau
+from .solution import IntegrationFailed, Solution, Stats, Status
+from .solve import odesolve
 
-__all__ = ["METHODS", "IntegrationFailed", "Solution", "Stats", "Tableau", "odesolve", "tableau"]
+__all__ = [
+    "CONTROLS",
+    "METHODS",
+    "IntegrationFailed",
+    "Solution",
+    "Stats",
+    "Status",
+    "StepControl",
+    "Tableau",
+    "odesolve",
+    "tableau",
+]
 
 
 def __dir__() -> list[str]:

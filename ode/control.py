@@ -1,4 +1,4 @@
-"""Step size control: the error norm, the PI controller, and the choice of the first step.
+"""Step size control: the error norm and the controllers, as data.
 
 Step sizes only choose where the solution is sampled, so they are constants for differentiation (``constant``). A
 gradient is that of the discrete solution on the steps that were taken.
@@ -7,39 +7,86 @@ gradient is that of the discrete solution on the steps that were taken.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import copysign, inf, sqrt, ulp
+from math import inf, sqrt, ulp
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import MorulaError, constant
+from ..core import constant
+from .solution import Status
 
-SAFETY = 0.9
-SLOWEST, FASTEST = 0.2, 10.0
+RUNNING = -1
+# Plain ints, which a compiled loop can carry.
+SUCCESS, MAX_STEPS, STEP_TOO_SMALL = int(Status.SUCCESS), int(Status.MAX_STEPS), int(Status.STEP_TOO_SMALL)
 
 
-class IntegrationFailed(MorulaError):
-    """Raised by ``odesolve`` when the step limit is reached or the step size becomes too small to advance the time."""
+@dataclass(frozen=True)
+class StepControl:
+    """How the next step size follows from the errors of this step and of steps before it.
+
+    With e the error over the tolerance, k the power of h to which the error estimate is proportional, and r the ratio of
+    neighbouring step sizes, the next step is h times
+
+        safety e[n]^(-beta[0] / k) e[n-1]^(-beta[1] / k) e[n-2]^(-beta[2] / k) r[n]^(-alpha[0]) r[n-1]^(-alpha[1]),
+
+    within ``smallest`` and ``largest``. Directly after a rejection the step does not grow.
+
+    Source: G. Soderlind, Digital filters in adaptive time-stepping, ACM TOMS 29 (2003) 1.
+
+    >>> odesolve_control = StepControl(beta=(0.7, -0.4, 0.0))
+    >>> odesolve_control.safety
+    0.9
+    """
+
+    beta: tuple[float, float, float]
+    """The powers of the last three errors."""
+    alpha: tuple[float, float] = (0.0, 0.0)
+    """The powers of the last two ratios of step sizes."""
+    safety: float = 0.9
+    """A factor below 1, which makes a rejection less likely."""
+    smallest: float = 0.2
+    """The least ratio of neighbouring step sizes."""
+    largest: float = 10.0
+    """The greatest ratio of neighbouring step sizes."""
+
+
+CONTROLS = {
+    # The elementary controller (Hairer, Norsett, Wanner I, II.4.13).
+    "I": StepControl((1.0, 0.0, 0.0)),
+    # As in dopri5.f: K. Gustafsson, ACM TOMS 17 (1991) 533; Hairer, Wanner II, IV.2.
+    "PI": StepControl((0.85, -0.2, 0.0)),
+    # PI.4.2 and H312PID of Soderlind 2003, table IV.
+    "PI42": StepControl((0.6, -0.2, 0.0)),
+    "PID": StepControl((1 / 18, 1 / 9, 1 / 18)),
+    # K. Gustafsson, ACM TOMS 20 (1994) 496, for implicit methods: the error's trend is extrapolated.
+    "predictive": StepControl((2.0, -1.0, 0.0), (-1.0, 0.0), largest=8.0),
+}
 
 
 @dataclass
 class Controller:
     """The step size controller of one solve, with its settings and counters.
 
-    end: the last time. step: the next step, signed. order: the error estimate is proportional to step^order.
-    error_weights (m, s + 1): the weights of the stages in the error estimates.
+    start, end: the first and the last time. stops: times (p,) at which a step must end; the last is ``end``.
+    step: the next step, signed. order: the error estimate is proportional to step^order.
     """
 
-    end: float
+    start: float
+    stops: NDArray[Any]
     step: float
     order: int
-    error_weights: NDArray[Any]
+    control: StepControl
     rtol: Any
     atol: Any
     max_step: float
     max_steps: int
+    code: int = RUNNING
+    stop: int = 0
     error: float = 1.0
+    error_before: float = 1.0
+    ratio: float = 1.0
+    ratio_before: float = 1.0
     accepted: int = 0
     rejected: int = 0
     after_rejection: bool = False
@@ -47,91 +94,75 @@ class Controller:
 
     @constant
     def propose(self, t: float) -> tuple[float, bool]:
-        """Return the step to try at t, and whether it ends at ``end``; it may grow by 1% to avoid a tiny last step."""
-        rest = self.end - t
+        """Return the step to try at t, and whether it ends at a stop; it may grow by 1% to avoid a tiny last step.
+
+        The step is 0, and ``code`` says why, if none can be tried.
+        """
+        last = len(self.stops) - 1
+        if last:
+            while self.stop < last and (self.stops[self.stop] in (t, self.stops[last], self.start)):
+                self.stop += 1
+        rest = self.stops[self.stop] - t
         size = min(abs(self.step), self.max_step)
         if self.accepted + self.rejected >= self.max_steps:
-            raise IntegrationFailed(
-                f"max_steps = {self.max_steps} steps were taken and t = {t:.6g} of {self.end:.6g} was reached, with "
-                f"steps of {size:.3g}; raise max_steps, loosen rtol or atol, or check whether the problem is stiff"
-            )
+            self.code = MAX_STEPS
+            return 0.0, False
         if 1.01 * size >= abs(rest):
             return rest, True
-        if size <= 4 * ulp(t):
-            raise IntegrationFailed(
-                f"the step fell to {size:.3g} at t = {t:.6g}, too small to advance it; the solution may be singular "
-                "there, or f may return values that are not finite"
-            )
+        if not size > 4 * ulp(t):
+            self.code = STEP_TOO_SMALL
+            return 0.0, False
         return (size if rest > 0 else -size), False
 
     @constant
-    def accepts(self, h: float, final: bool, k: NDArray[Any], y: NDArray[Any], y_new: NDArray[Any]) -> bool:
-        """Return whether a step of h from y to y_new is accurate enough, and set the next step size.
-
-        The PI controller of dopri5.f: after an accepted step, the next size also depends on the error of the step
-        before (K. Gustafsson, ACM TOMS 17 (1991) 533; Hairer, Wanner II, IV.2), so that a step size limited by
-        stability does not oscillate. Directly after a rejection the step size does not grow.
-        """
-        error = error_norm(self.error_weights, k, h, self.atol + self.rtol * np.maximum(np.abs(y), np.abs(y_new)))
-        if not error <= 1:
+    def accepts(self, stepper: Any, h: float, is_stop: bool, stages: Any, y: NDArray[Any], y_new: NDArray[Any]) -> bool:
+        """Return whether a step of h from y to y_new is accurate enough, and set the next step size."""
+        e = error_norm(stepper.error(h, stages), self.atol + self.rtol * np.maximum(np.abs(y), np.abs(y_new)))
+        c = self.control
+        if not e <= 1:
             self.rejected += 1
             self.after_rejection = True
-            self.step = h * (max(SLOWEST, SAFETY * error ** (-1 / self.order)) if error < inf else SLOWEST)
+            self.step = h * (max(c.smallest, c.safety * e ** (-1 / self.order)) if e < inf else c.smallest)
             return False
-        beta = 0.2 / self.order
-        factor = SAFETY * max(error, 1e-10) ** (0.75 * beta - 1 / self.order) * max(self.error, 1e-4) ** beta
-        self.step = h * min(1.0 if self.after_rejection else FASTEST, max(SLOWEST, factor))
-        self.error = error
-        self.accepted += 1
+        k = self.order
+        factor = c.safety * max(e, 1e-10) ** (-c.beta[0] / k) * self.error ** (-c.beta[1] / k)
+        if c.beta[2]:
+            factor *= self.error_before ** (-c.beta[2] / k)
+            self.error_before = self.error
+        if c.alpha[0] or c.alpha[1]:
+            factor *= self.ratio ** -c.alpha[0] * self.ratio_before ** -c.alpha[1]
+        factor = min(1.0 if self.after_rejection else c.largest, max(c.smallest, factor))
+        if c.alpha[0] or c.alpha[1]:
+            self.ratio_before, self.ratio = self.ratio, factor
+        self.step = h * factor
+        self.error = max(e, 1e-4)
         self.after_rejection = False
-        if not final or self.accepted == 1:
+        if is_stop:
+            self._arrive(h, y_new)
+        else:
             self.last_step = h
+        self.accepted += 1
         return True
 
+    def _arrive(self, h: float, y_new: NDArray[Any]) -> None:
+        """Count a step that ends at a stop; only the step that a stop has not shortened tells of the problem."""
+        if self.accepted == 0:
+            self.last_step = h
+        self.stop += 1
+        if self.stop == len(self.stops):
+            self.code = SUCCESS
 
-def error_norm(weights: NDArray[Any], k: NDArray[Any], h: float, scale: NDArray[Any]) -> float:
-    """Return the root mean square of a step's estimated error divided by ``scale`` (n,); the step is accepted up to 1.
 
-    Two rows of weights are the estimates of order 5 and 3 of DOP853, combined to order 8 as in Hairer, Norsett, Wanner
-    I, (II.10.17).
+def error_norm(error: NDArray[Any], scale: NDArray[Any]) -> float:
+    """Return the root mean square of the estimated error over ``scale`` (n,); the step is accepted up to 1.
+
+    Two estimates (2, n) are those of order 5 and 3 of DOP853, combined to order 8 as in Hairer, Norsett, Wanner I,
+    (II.10.17).
     """
-    error = np.abs(np.dot(weights, k)) / scale
+    ratio = np.abs(error) / scale
     n = max(scale.size, 1)
-    main = float(np.dot(error[0], error[0]))
-    if len(error) == 1:
-        return abs(h) * sqrt(main / n)
-    both = main + 0.01 * float(np.dot(error[1], error[1]))
-    return abs(h) * main / sqrt(both * n) if both != 0 else 0.0
-
-
-@constant
-def trial_step(y: NDArray[Any], k: NDArray[Any], span: float, rtol: Any, atol: Any) -> float:
-    """Return a step, signed like ``span``, over which y' should change little; from the sizes of y and y' = k.
-
-    Hairer, Norsett, Wanner I, II.4, steps a and b.
-    """
-    scale = atol + rtol * np.abs(y)
-    size, slope = _rms(y, scale), _rms(k, scale)
-    h = 1e-6 if size < 1e-5 or slope < 1e-5 else 0.01 * size / slope
-    return copysign(min(h, abs(span)), span)
-
-
-@constant
-def initial_step(
-    h: float, y: NDArray[Any], k: NDArray[Any], k_trial: NDArray[Any], span: float, order: int, rtol: Any, atol: Any
-) -> float:
-    """Return the first step, which also uses an estimate of y'' from k_trial = f(t + h, y + h k).
-
-    Hairer, Norsett, Wanner I, II.4.
-    """
-    scale = atol + rtol * np.abs(y)
-    steepest = max(_rms(k, scale), _rms(k_trial - k, scale) / abs(h))
-    if not steepest < inf:
-        return h
-    best = max(1e-6, abs(h) * 1e-3) if steepest <= 1e-15 else (0.01 / steepest) ** (1 / order)
-    return copysign(min(100 * abs(h), best, abs(span)), span)
-
-
-def _rms(x: NDArray[Any], scale: NDArray[Any]) -> float:
-    ratio = np.abs(x) / scale
-    return sqrt(float(np.dot(ratio, ratio)) / max(ratio.size, 1))
+    main = float(np.dot(ratio[0], ratio[0]))
+    if len(ratio) == 1:
+        return sqrt(main / n)
+    both = main + 0.01 * float(np.dot(ratio[1], ratio[1]))
+    return main / sqrt(both * n) if both != 0 else 0.0

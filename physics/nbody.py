@@ -64,7 +64,7 @@ def nbody_ode(
     >>> from morula.ode import odesolve
     >>> positions, velocities, masses, period = figure_eight()
     >>> orbit = odesolve(nbody_ode, (positions, velocities), [0.0, period], masses, rtol=1e-9, atol=1e-9)
-    >>> bool(abs(orbit.ys[0][-1] - positions).max() < 1e-5)
+    >>> bool(abs(orbit.y[0][-1] - positions).max() < 1e-5)
     True
     """
     positions, velocities = state

@@ -51,7 +51,7 @@ def pendulum_ode(
 
     >>> from morula.ode import odesolve
     >>> swing = odesolve(pendulum_ode, np.array([0.1, 0.0]), [0.0, pendulum_period(0.1, 1.0)], 1.0, rtol=1e-10)
-    >>> bool(np.allclose(swing.ys[-1], [0.1, 0.0], atol=1e-7))
+    >>> bool(np.allclose(swing.y[-1], [0.1, 0.0], atol=1e-7))
     True
     """
     angle, rate = state[0], state[1]

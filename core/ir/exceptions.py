@@ -26,6 +26,7 @@ class Recipe:
         self.values: list[Any] = []
         self.text = ""
         self.contexts, self.is_traced = contexts, is_traced
+        self.around: list[Any] = []
         arg: Any = error.args[0] if len(error.args) == 1 else None
         is_plain = (
             (type(arg) is str or type(arg) is Text and type(arg.template) is str)
@@ -77,6 +78,11 @@ class Recipe:
         if type(x) is dict:
             return "dict", tuple(x), tuple(map(self.part, x.values()))
         if _holds(x, self.is_traced, set()):
+            if type(x).__new__ is object.__new__ and not any(x is other for other in self.around):
+                self.around.append(x)
+                held = tuple((k, self.part(e)) for k, e in attributes(x))
+                self.around.pop()
+                return "object", Held(type(x)), held
             raise BadInput(
                 f"an exception holds a {kind_of(x)} containing numbers that are not known while compiling; pass the numbers "
                 "themselves to the exception"
@@ -158,4 +164,10 @@ def _part(part: Any, values: Iterator[Any]) -> Any:
     if kind == "dict":
         keys, parts = rest
         return dict(zip(keys, [_part(p, values) for p in parts]))
+    if kind == "object":
+        cls, held = rest
+        made = object.__new__(cls.x)
+        for name, p in held:
+            set_entry(made, name, _part(p, values))
+        return made
     return rest[0].x if kind == "held" else rest[-1]

@@ -50,9 +50,9 @@ class TestPendulum:
         tight = {"rtol": 1e-10, "atol": 1e-10}
 
         def angle(length):
-            return odesolve(pendulum_ode, np.array([1.2, 0.0]), [0.0, 1.25 * period], length, **tight).ys[-1, 0]
+            return odesolve(pendulum_ode, np.array([1.2, 0.0]), [0.0, 1.25 * period], length, **tight).y[-1, 0]
 
-        rate = odesolve(pendulum_ode, np.array([1.2, 0.0]), [0.0, 1.25 * period], 0.8, **tight).ys[-1, 1]
+        rate = odesolve(pendulum_ode, np.array([1.2, 0.0]), [0.0, 1.25 * period], 0.8, **tight).y[-1, 1]
         slowing = 1.25 * mo.grad(pendulum_period, 1)(1.2, 0.8)
         assert abs(angle(0.8)) < 1e-7
         assert np.isclose(mo.grad(angle)(0.8), -rate * slowing, rtol=1e-6)
@@ -103,7 +103,7 @@ class TestBodies:
 
         def energy(positions, velocities, t):
             solution = odesolve(nbody_ode, (positions, velocities), [0.0, t], self.masses, rtol=1e-10, atol=1e-10)
-            return nbody_energy(solution.ys[0][-1], solution.ys[1][-1], self.masses)
+            return nbody_energy(solution.y[0][-1], solution.y[1][-1], self.masses)
 
         at_the_end = mo.gradient(lambda x, v: energy(x, v, 0.8), self.positions, self.velocities)
         at_the_start = mo.gradient(lambda x, v: nbody_energy(x, v, self.masses), self.positions, self.velocities)
@@ -113,7 +113,7 @@ class TestBodies:
     def test_the_gradient_with_respect_to_the_masses(self):
         def place(masses):
             start = (self.positions, self.velocities)
-            return odesolve(nbody_ode, start, [0.0, 0.5], masses, method="dop853", steps=6).ys[0][-1, 0, 0]
+            return odesolve(nbody_ode, start, [0.0, 0.5], masses, method="dop853", steps=6).y[0][-1, 0, 0]
 
         (d,) = mo.gradient(place, self.masses)
         for i in range(3):

@@ -86,7 +86,7 @@ def test_two_bodies_move_on_kepler_orbits(e):
     relative, relative_velocity = kepler_orbit(ts, 1.0, e, mu)
     share = np.array([-masses[1], masses[0]])[:, None] / masses.sum()
     start = share * relative[0], share * relative_velocity[0]
-    x, v = odesolve(nbody_ode, start, ts, masses, SOLAR_GRAVITATION, method="dop853", rtol=1e-11, atol=1e-11).ys
+    x, v = odesolve(nbody_ode, start, ts, masses, SOLAR_GRAVITATION, method="dop853", rtol=1e-11, atol=1e-11).y
     assert np.allclose(x[:, 1] - x[:, 0], relative, atol=1e-7)
     assert np.allclose(v[:, 1] - v[:, 0], relative_velocity, atol=1e-5)
 
@@ -95,7 +95,7 @@ def test_two_bodies_move_on_kepler_orbits(e):
 def test_conserved_quantities(d):
     positions, velocities, masses = cluster(4, d)
     start, ts = (positions, velocities), np.linspace(0, 2, 11)
-    x, v = odesolve(nbody_ode, start, ts, masses, 1.0, 0.1, method="dop853", rtol=1e-11, atol=1e-11).ys
+    x, v = odesolve(nbody_ode, start, ts, masses, 1.0, 0.1, method="dop853", rtol=1e-11, atol=1e-11).y
     assert np.ptp(nbody_energy(x, v, masses, 1.0, 0.1)) < 1e-8
     assert np.ptp(momentum(v, masses), axis=0).max() < 1e-12
     assert np.ptp(angular_momentum(x, v, masses), axis=0).max() < 1e-9
@@ -118,7 +118,7 @@ def test_the_figure_eight():
     assert np.isclose(nbody_energy(positions, velocities, masses), reference["energy"], rtol=1e-14)
     assert period == reference["period"]
     ts = np.linspace(0, period, 7)
-    x, v = odesolve(nbody_ode, (positions, velocities), ts, masses, method="dop853", rtol=1e-12, atol=1e-12).ys
+    x, v = odesolve(nbody_ode, (positions, velocities), ts, masses, method="dop853", rtol=1e-12, atol=1e-12).y
     assert abs(x[-1] - positions).max() < 2 * reference["return_error_after_one_period"]
     # A choreography: a third of a period later, each body is where another one was.
     assert np.allclose(x[2][[2, 0, 1]], positions, atol=1e-6) or np.allclose(x[2][[1, 2, 0]], positions, atol=1e-6)

@@ -46,14 +46,14 @@ def test_the_motion_is_the_elliptic_sine():
     swing = odesolve(pendulum_ode, np.array([amplitude, 0.0]), ts, length, g, method="dop853", rtol=1e-11, atol=1e-11)
     k = np.sin(amplitude / 2)
     sn, cn, dn, _ = ellipj(ellipk(k * k) - np.sqrt(g / length) * ts, k * k)
-    assert np.allclose(swing.ys[:, 0], 2 * np.arcsin(k * sn), atol=1e-9)
+    assert np.allclose(swing.y[:, 0], 2 * np.arcsin(k * sn), atol=1e-9)
 
 
 def test_energy_is_conserved_without_damping_and_falls_with_it():
     ts = np.linspace(0.0, 10.0, 50)
-    free = odesolve(pendulum_ode, np.array([3.0, 0.0]), ts, rtol=1e-10, atol=1e-10).ys
+    free = odesolve(pendulum_ode, np.array([3.0, 0.0]), ts, rtol=1e-10, atol=1e-10).y
     assert np.ptp(pendulum_energy(free[:, 0], free[:, 1])) < 1e-7
-    damped = odesolve(pendulum_ode, np.array([3.0, 0.0]), ts, 1.0, 9.81, 0.2).ys
+    damped = odesolve(pendulum_ode, np.array([3.0, 0.0]), ts, 1.0, 9.81, 0.2).y
     assert np.all(np.diff(pendulum_energy(damped[:, 0], damped[:, 1], 1.0, 9.81)) < 0)
 
 
@@ -62,20 +62,20 @@ def test_the_double_pendulum_of_the_reference():
     y0 = np.array([np.pi / 2, np.pi / 2, 0.0, 0.0])
     unit = (1.0, 1.0)
     ts = [0.0, *reference["t"]]
-    ys = odesolve(double_pendulum_ode, y0, ts, unit, unit, 9.81, method="dop853", rtol=1e-12, atol=1e-12).ys
+    ys = odesolve(double_pendulum_ode, y0, ts, unit, unit, 9.81, method="dop853", rtol=1e-12, atol=1e-12).y
     assert np.allclose(ys[1:], reference["y"], atol=1e-8)
 
 
 def test_the_double_pendulum_conserves_its_energy():
     masses, lengths = (1.3, 0.4), (0.7, 1.6)
     y0 = np.array([2.0, -1.0, 0.3, 0.5])
-    ys = odesolve(double_pendulum_ode, y0, np.linspace(0, 8, 40), masses, lengths, rtol=1e-11, atol=1e-11).ys
+    ys = odesolve(double_pendulum_ode, y0, np.linspace(0, 8, 40), masses, lengths, rtol=1e-11, atol=1e-11).y
     energy = double_pendulum_energy(ys, masses, lengths)
     assert np.ptp(energy) < 1e-7 * abs(energy).max()
 
 
 def test_a_double_pendulum_without_a_second_mass_is_a_pendulum():
     ts = np.linspace(0.0, 3.0, 7)
-    double = odesolve(double_pendulum_ode, np.array([1.0, 0.2, 0.0, 0.0]), ts, (1.0, 0.0), (1.5, 0.8), rtol=1e-9).ys
-    single = odesolve(pendulum_ode, np.array([1.0, 0.0]), ts, 1.5, rtol=1e-9).ys
+    double = odesolve(double_pendulum_ode, np.array([1.0, 0.2, 0.0, 0.0]), ts, (1.0, 0.0), (1.5, 0.8), rtol=1e-9).y
+    single = odesolve(pendulum_ode, np.array([1.0, 0.0]), ts, 1.5, rtol=1e-9).y
     assert np.allclose(double[:, [0, 2]], single, atol=1e-6)

@@ -17,12 +17,12 @@ def lotka_volterra(t, y, p):
 
 
 def populations(y0, p):
-    ys = odesolve(lotka_volterra, y0, [0.0, 1.0, 2.5], p, rtol=1e-6, atol=1e-9).ys
+    ys = odesolve(lotka_volterra, y0, [0.0, 1.0, 2.5], p, rtol=1e-6, atol=1e-9).y
     return (ys**2).sum()
 
 
 def fixed_steps(y0, p):
-    ys = odesolve(lotka_volterra, y0, [0.0, 1.0], p, method="rk4", steps=10).ys
+    ys = odesolve(lotka_volterra, y0, [0.0, 1.0], p, method="rk4", steps=10).y
     return (ys[-1] * np.array([1.0, 2.0])).sum()
 
 

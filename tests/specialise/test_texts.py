@@ -48,6 +48,10 @@ class Point:
     x: float
 
 
+class Computed(Exception):
+    pass
+
+
 TEXTS = [
     lambda x: f"{x} {x!r} {x!s:>8} {x!r:>9} {x:.3e} {[x, (x,)]} {{'k': x}}", lambda x: "%s|%r|%5.1f|%-8.2f|%+g|%e|%%" % (x, x, x, x, x, x),
     lambda x: "one %s" % x, lambda x: "%(k)s %(n).2f" % {"k": x, "n": 2 * x}, lambda x: "%*d|%5s|%-8s|%x" % (5, 3, "a", x, 255),
@@ -144,10 +148,45 @@ def test_a_caught_exception_keeps_its_numbers(target):
         assert mo.jit(mo.grad(caught), target=target)(x) == (1.0 if x < 1 else 6 * x)
 
 
-def test_numbers_in_an_object_of_an_exception_are_refused(target):
+def test_an_exception_carries_an_object_with_numbers(target):
     def f(x):
         if x < 0:
-            raise ValueError("wrong", Point(x))
+            raise ValueError("wrong", Point(x), {"at": Point(2 * x)})
+        return x
+
+    with pytest.raises(ValueError, match="wrong") as caught:
+        mo.jit(f, target=target)(-1.0)
+    _, point, table = caught.value.args
+    assert type(point) is Point and point.x == -1.0 and table["at"].x == -2.0
+
+
+def test_an_array_of_an_exception_outlives_the_programs_memory(target):
+    def f(x):
+        y = np.empty((5, 40))
+        y[0] = np.sin(x)
+        for i in range(1, 5):
+            y[i] = y[i - 1] + np.cos(x)
+        if y[4, 0] > 0:
+            raise Computed(y)
+        return y.sum()
+
+    x = np.full(40, 0.5)
+    failures = []
+    for _ in range(20):
+        try:
+            mo.jit(f, target=target)(x)
+        except Computed as error:
+            failures.append(error)
+    expected = np.sin(0.5) + np.arange(5.0)[:, None] * np.cos(0.5) * np.ones(40)
+    assert len(failures) == 20 and all(np.allclose(e.args[0], expected, rtol=1e-14) for e in failures)
+
+
+def test_numbers_in_an_object_that_holds_itself_are_refused_in_exceptions(target):
+    def f(x):
+        point = Point(x)
+        point.x = [x, point]
+        if x < 0:
+            raise ValueError("wrong", point)
         return x
 
     with pytest.raises(

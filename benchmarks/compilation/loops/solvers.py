@@ -22,7 +22,7 @@ def rate(t, y, p):
 
 
 def predator_and_prey(end, y0, p):
-    y = odesolve(rate, y0, [0.0, end], p, rtol=TOLERANCE, atol=TOLERANCE).ys[-1]
+    y = odesolve(rate, y0, [0.0, end], p, rtol=TOLERANCE, atol=TOLERANCE).y[-1]
     return y[0] + 2.0 * y[1]
 
 

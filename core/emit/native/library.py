@@ -93,7 +93,8 @@ def _view(words: Any, k: int, layout: Layout) -> np.ndarray:
 
 
 def raised(*values: Any, exception: Any, text: str) -> None:
-    raise exception_of(exception, text, values)
+    # The views end with the program's memory; the exception outlives it.
+    raise exception_of(exception, text, [x.copy() if isinstance(x, np.ndarray) else x for x in values])
 
 
 @emits("library", typed.callback, typed.debug_print, typed.of_text)

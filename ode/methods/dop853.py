@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .tableaux import Rows, tableau
+from .tableau import Rows, tableau
 
 
 def _multiply_out(b: NDArray[np.float64], corrections: Rows) -> NDArray[np.float64]:

@@ -1,0 +1,94 @@
+"""Checks of the arguments of ``odesolve``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import BadInput
+from .control import CONTROLS, StepControl
+from .methods import METHODS
+from .methods.tableau import Tableau
+from .state import Leaf
+
+
+def chosen_method(method: str | Tableau, steps: int | None) -> Tableau:
+    tableau = METHODS.get(method) if isinstance(method, str) else method
+    if not isinstance(tableau, Tableau):
+        raise BadInput(f"method {method!r} is not known; choose one of {', '.join(METHODS)}, or give a Tableau")
+    if steps is None and not len(tableau.error):
+        raise BadInput(f'method "{tableau.name}" has no error estimate; give the number of steps, as in steps=10')
+    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1):
+        raise BadInput(
+            f"steps = {steps!r}; expected an integer of at least 1, the number of steps between neighbouring ts"
+        )
+    return tableau
+
+
+def times_of(ts: Any) -> NDArray[np.float64]:
+    if isinstance(ts, np.ndarray) and ts.dtype == np.float64:
+        times = ts
+    else:
+        try:
+            times = np.array(ts, dtype=float)
+        except (TypeError, ValueError):
+            raise BadInput(f"ts is {ts!r}; expected a sequence of real times, such as np.linspace(0, 1, 11)") from None
+    if times.ndim != 1 or not times.size:
+        raise BadInput(
+            f"ts has shape {times.shape}; expected a one-dimensional sequence of times, such as np.linspace(0, 1, 11)"
+        )
+    if not np.isfinite(times).all():
+        raise BadInput(f"ts holds a time that is not finite: {times}")
+    changes = np.sign(np.diff(times))
+    against = changes * changes[np.argmax(changes != 0)] < 0 if changes.size else changes < 0
+    if against.any():
+        i = int(np.argmax(against))
+        raise BadInput(
+            f"ts must be strictly increasing or strictly decreasing, but ts[{i}] = {times[i]:g} and ts[{i + 1}] = {times[i + 1]:g}"
+        )
+    return times
+
+
+def tolerance(tolerance: Any, name: str, size: int, leaves: Any) -> Any:
+    try:
+        values = np.asarray(tolerance, dtype=float)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if not np.all(np.isfinite(values)) or np.any(values < 0):
+        raise BadInput(f"{name} = {tolerance!r}; expected a finite number that is not negative")
+    if not values.ndim:
+        return float(values)
+    if not isinstance(leaves, Leaf) or values.size != size:
+        raise BadInput(f"{name} has shape {values.shape}; give one number, or an array of the shape of an array y0")
+    return values.reshape(-1)
+
+
+def check_positive(value: Any, name: str) -> None:
+    if value is not None and not (isinstance(value, (int, float, np.number)) and value > 0):
+        raise BadInput(f"{name} = {value!r}; it must be a positive number (its sign follows from ts)")
+
+
+def step_control(control: Any) -> StepControl:
+    found = CONTROLS.get(control) if isinstance(control, str) else control
+    if not isinstance(found, StepControl):
+        raise BadInput(
+            f"step_control {control!r} is not known; choose one of {', '.join(CONTROLS)}, or give a StepControl"
+        )
+    return found
+
+
+def stops_between(tstops: Any, ts: NDArray[Any]) -> NDArray[Any]:
+    """Return the times at which a step must end: ``tstops`` in the order of the span and not outside it, and its end."""
+    try:
+        given = np.array(tstops, dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        given = np.array([np.nan])
+    if not np.isfinite(given).all():
+        raise BadInput(f"tstops is {tstops!r}; expected a sequence of finite times, such as [1.0, 2.5]")
+    start, end = float(ts[0]), float(ts[-1])
+    if not given.size:
+        return np.array([end])
+    sign = 1.0 if start < end else -1.0
+    return np.append(np.clip(sign * np.sort(sign * given), min(start, end), max(start, end)), end)

@@ -1,0 +1,126 @@
+"""The loops of all methods: steps of a given size, and steps that follow the error estimate.
+
+The derivative of the adaptive loop is that of the discrete solution on the steps taken: step sizes are constants, and all
+steps move with ts[0]. A step that ends at a stop ends there exactly: its size moves with both of its ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import BadInput, constant
+from .control import RUNNING, Controller, StepControl
+from .first_step import initial_step, trial_step
+from .problem import Problem
+from .solution import Stats
+
+
+def equal_steps(
+    stepper: Any, problem: Problem, y: NDArray[Any], ts: NDArray[Any], steps: int
+) -> tuple[NDArray[Any], Stats]:
+    """Return the states (m, n) at ts (m,), with ``steps`` steps between neighbouring times; and the cost."""
+    ys = np.empty((len(ts), len(y)), y.dtype)
+    ys[0] = y
+    h = 0.0
+    memory = stepper.start(problem, float(ts[0]), y, problem.rhs(float(ts[0]), y).copy())
+    for i in range(len(ts) - 1):
+        t = float(ts[i])
+        h = (float(ts[i + 1]) - t) / steps
+        for j in range(steps):
+            y, stages = stepper.step(problem, t + j * h, t + (j + 1) * h, y, memory)
+            memory = stepper.advance(stages)
+        ys[i + 1] = y
+    count = steps * (len(ts) - 1)
+    return ys, Stats(count, 0, 1 + count * stepper.evaluations, h)
+
+
+def adaptive_steps(
+    stepper: Any,
+    problem: Problem,
+    y: NDArray[Any],
+    ts: NDArray[Any],
+    stops: NDArray[Any],
+    control: StepControl,
+    rtol: Any,
+    atol: Any,
+    first_step: float | None,
+    max_step: float,
+    max_steps: int,
+) -> tuple[NDArray[Any], Stats, int, Any, NDArray[Any]]:
+    """Return the states (m, n) at ts (m,), the cost, the code of the status, and the last time and state reached."""
+    t = float(ts[0])
+    slope = problem.rhs(t, y).copy()  # f may fill and return one and the same array
+    start, end = _ends(ts)
+    if not np.isfinite(slope).all():
+        raise BadInput(f"f is not finite at the start, t = {start:.6g}: it returned {np.asarray(slope).tolist()}")
+    if end == start:
+        return y + (ts - t)[:, None].astype(y.dtype) * slope[None], Stats(0, 0, 1, 0.0), 0, t, y
+    order = stepper.error_order
+    if first_step is None:
+        h = trial_step(y, slope, end - start, rtol, atol)
+        h = initial_step(h, y, slope, problem.rhs(t + h, y + h * slope), end - start, order, rtol, atol)
+    else:
+        h = float(first_step)
+    controller = Controller(start, stops, h, order, control, rtol, atol, max_step, max_steps)
+    memory = stepper.start(problem, t, y, slope)
+    ys = np.full((len(ts), len(y)), np.nan, y.dtype)
+    ys[0] = y
+    inner = len(ts) - 1  # the last time is a stop
+    done, dense = 1, 0
+
+    while True:
+        h, is_stop = controller.propose(t)
+        if controller.code != RUNNING:
+            break
+        t_new = t + h
+        if is_stop:
+            t_new = _stop_time(ts, stops, controller.stop)
+            h = t_new - t
+        y_new, stages = stepper.step(problem, t, t_new, y, memory)
+        if not controller.accepts(stepper, h, is_stop, stages, y, y_new):
+            continue
+        if inner > 1:
+            reached = _reached(ts, done, inner, t_new, h)
+            if reached > done:
+                theta = (ts[done:reached] - t) / h
+                ys[done:reached] = y + _powers(theta, stepper.polynomial(problem, t, t_new, y, stages))
+                done = reached
+                dense += 1
+        t, y, memory = t_new, y_new, stepper.advance(stages)
+        if controller.code != RUNNING:
+            break
+    if controller.code == 0:
+        ys[inner:] = y
+
+    tried = controller.accepted + controller.rejected
+    evaluations = 1 + (first_step is None) + stepper.evaluations * tried + stepper.dense_evaluations * dense
+    stats = Stats(controller.accepted, controller.rejected, evaluations, controller.last_step)
+    return ys, stats, controller.code, t, y
+
+
+def _powers(theta: NDArray[Any], coefficients: NDArray[Any]) -> NDArray[Any]:
+    """Return sum_j theta^(j + 1) coefficients[j], for theta (m,) and coefficients (degree, n)."""
+    powers = theta[:, None] ** np.arange(1.0, len(coefficients) + 1)
+    return np.dot(powers.astype(coefficients.dtype), coefficients)
+
+
+def _stop_time(ts: NDArray[Any], stops: NDArray[Any], stop: int) -> Any:
+    """Return a stop; the last one is ts[-1] and moves with it."""
+    return float(ts[-1]) if stop == len(stops) - 1 else float(stops[stop])
+
+
+@constant
+def _ends(ts: NDArray[Any]) -> tuple[float, float]:
+    return float(ts[0]), float(ts[-1])
+
+
+@constant
+def _reached(ts: NDArray[Any], done: int, inner: int, t: float, h: float) -> int:
+    """Return how many of ts[:inner] are reached after a step of h that ends at t; ``done`` were reached before it."""
+    count = done
+    while count < inner and (ts[count] <= t if h > 0 else ts[count] >= t):
+        count += 1
+    return count

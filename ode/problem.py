@@ -1,0 +1,67 @@
+"""The user's f as a function of a time and a vector, and its derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import BadInput
+from .state import Leaf, pack, unpack
+
+VectorField = Callable[[float, NDArray[Any]], NDArray[Any]]
+
+
+class Problem:
+    """y' = rhs(t, y) on vectors (n,).
+
+    f, args: the user's function and its further arguments. leaves: the layout of the state. dtype: of the vector.
+    """
+
+    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], leaves: Any, dtype: np.dtype[Any]) -> None:
+        self.rhs = vector_field(f, args, leaves, dtype)
+        self.dtype = dtype
+
+
+def vector_field(f: Callable[..., Any], args: tuple[Any, ...], leaves: Any, dtype: np.dtype[Any]) -> VectorField:
+    """Return f as a function of a time and a vector; a state that is one array or number needs no packing."""
+    shape = leaves.shape if isinstance(leaves, Leaf) else None
+
+    if shape is None:
+
+        def rhs(t: float, y: NDArray[Any]) -> NDArray[Any]:
+            return _derivative(f(t, unpack(y, leaves), *args), leaves, dtype)
+
+    elif shape == ():
+        numbers = (dtype.type, {"f8": float, "c16": complex}.get(dtype.str[1:]))
+
+        def rhs(t: float, y: NDArray[Any]) -> NDArray[Any]:
+            dy = f(t, y[0], *args)
+            return np.array([dy]) if type(dy) in numbers else _derivative(dy, leaves, dtype)
+
+    elif len(shape) == 1:
+
+        def rhs(t: float, y: NDArray[Any]) -> NDArray[Any]:
+            dy = f(t, y, *args)
+            if type(dy) is np.ndarray and dy.shape == shape and dy.dtype == dtype:
+                return dy
+            return _derivative(dy, leaves, dtype)
+
+    else:
+
+        def rhs(t: float, y: NDArray[Any]) -> NDArray[Any]:
+            dy = f(t, y.reshape(shape), *args)
+            if type(dy) is np.ndarray and dy.shape == shape and dy.dtype == dtype:
+                return dy.reshape(-1)
+            return _derivative(dy, leaves, dtype)
+
+    return rhs
+
+
+def _derivative(dy: Any, leaves: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    vector = pack(dy, leaves, "the derivative that f returned")
+    if vector.dtype.kind == "c" and dtype.kind != "c":
+        raise BadInput(f"f returned complex values for a real state; give y0 as complex to solve in {vector.dtype}")
+    return vector if vector.dtype == dtype else vector.astype(dtype)

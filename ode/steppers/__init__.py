@@ -1,0 +1,12 @@
+"""One stepper for each family of methods.
+
+A stepper makes one step of a method; the loops (``loop.py``) know nothing else of it:
+
+    memory = stepper.start(problem, t, y, slope)            what a step needs from the step before
+    y_new, stages = stepper.step(problem, t, t_new, y, memory)
+    error = stepper.error(h, stages)                        (m, n): estimates of the local error
+    memory = stepper.advance(stages)                        after the step was accepted
+    c = stepper.polynomial(problem, t, t_new, y, stages)        (degree, n): y(t + theta h) = y + sum_j c[j] theta^(j + 1)
+
+with h = t_new - t. ``start`` and ``step`` return arrays of fixed shapes, so that the loops compile.
+"""
