@@ -1,46 +1,88 @@
-"""The derivative of a minimum with respect to everything that the function depends on.
+"""The derivative of a solution with respect to everything that the function depends on.
 
 The search is not differentiated step by step. At the minimum x of f(x, θ) the gradient vanishes, so by the implicit
 function theorem H dx = -d(∇f) at fixed x, with the Hessian H. One solve with H turns a cotangent of x into a cotangent
 of ∇f. ∇f is computed once more at the minimum and differentiated like any other program, which gives the cotangents of
-everything that f reads: other arguments, closed-over variables, attributes.
+everything that f reads: other arguments, closed-over variables, attributes. The residual of a root takes the place of
+∇f, and its Jacobian that of H.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..core import MorulaError, adjoint, implicit, nestlevel
+from ..core import BadInput, MorulaError, adjoint, implicit, nestlevel
+from ..linalg import FunctionOperator, gmres
 from .flatten import Layout, Vector
+from .results import AT_ROUNDING, CONVERGED, Status
 
 Slope = Callable[[Any], Any]
+ADJOINTS = ("implicit", "krylov", "unrolled")
 
 
-def attached(x: Any, slope: Slope, failure: str | None) -> Any:
-    """Return the minimum ``x`` as a differentiable function of everything that ``slope``, the gradient of f, reads.
+@dataclass(frozen=True)
+class Equation:
+    """The words in which the errors of a derivative speak of the equation that the solution meets."""
 
-    If the search failed, ``failure`` says why; differentiating the result then raises an error with this text.
+    found: str
+    matrix: str
+    remedy: str
+
+
+MINIMUM = Equation("minimum", "Hessian", "add a penalty on the parameters that are not determined")
+ROOT = Equation("root", "Jacobian", "check that the root is isolated")
+
+
+def check_adjoint(solver: str, adjoint: str) -> None:
+    """Refuse an unknown way to differentiate."""
+    if adjoint not in ADJOINTS:
+        raise BadInput(f"{solver}: adjoint is {adjoint!r}, expected one of {', '.join(map(repr, ADJOINTS))}")
+
+
+def attached(x: Any, slope: Slope, code: Any, adjoint: str = "implicit", equation: Equation = MINIMUM) -> Any:
+    """Return the solution ``x`` as a differentiable function of everything that ``slope`` reads, which vanishes at x.
+
+    ``slope`` returns the structure of x. ``code`` says how the search ended: if it failed, differentiating the result
+    raises an error. ``adjoint`` is ``"implicit"``, with the matrix H computed and factorised, or ``"krylov"``, with
+    products only.
     """
     layout = Layout(x, "x")
 
     def slopes(vector: Vector) -> Vector:
         return layout.vector(slope(layout.structure(vector)), "the gradient")
 
-    def solve(pull: Callable[[Vector], Vector], dx: Vector) -> Any:
-        if failure is not None:
-            raise MorulaError(f"the search found no minimum, so there is no derivative: {failure}")
-        hessian = np.stack([pull(e) for e in np.eye(dx.size)])
-        if not np.linalg.cond(hessian) < 1.0 / np.finfo(np.float64).eps:
+    def dense(pull: Callable[[Vector], Vector], dx: Vector) -> Any:
+        refuse(code, equation)
+        matrix = np.stack([pull(e) for e in np.eye(dx.size)]).T
+        if not np.linalg.cond(matrix) < 1.0 / np.finfo(np.float64).eps:
             raise MorulaError(
-                "no derivative: the Hessian is singular at the minimum, so the minimum is not unique or not differentiable;"
-                " add a penalty on the parameters that are not determined"
+                f"no derivative: the {equation.matrix} is singular at the {equation.found}, so the {equation.found} is not"
+                f" unique or not differentiable; {equation.remedy}"
             )
-        return np.linalg.solve(hessian, dx)
+        return np.linalg.solve(matrix, dx)
 
-    return layout.structure(implicit(layout.vector(x), slopes, solve))
+    def by_products(pull: Callable[[Vector], Vector], dx: Vector) -> Any:
+        refuse(code, equation)
+        solution = gmres(FunctionOperator(pull, (dx.size, dx.size)), dx, rtol=1e-11)
+        if not solution.converged:
+            raise MorulaError(
+                f"no derivative: GMRES did not converge for the adjoint system (residual norm {solution.residual_norm:.3g}, of"
+                f' {np.linalg.norm(dx):.3g} at the start); use adjoint="implicit", or {equation.remedy}'
+            )
+        return solution.x
+
+    return layout.structure(implicit(layout.vector(x), slopes, by_products if adjoint == "krylov" else dense))
+
+
+def refuse(code: Any, equation: Equation) -> None:
+    """Raise an error if the search has not converged."""
+    for status in Status:
+        if status not in (CONVERGED, AT_ROUNDING) and code == int(status):
+            raise MorulaError(f"the search found no {equation.found}, so there is no derivative: {status.message}")
 
 
 def underived(value: Any, name: str) -> Any:

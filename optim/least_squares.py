@@ -130,7 +130,7 @@ def least_squares(
     def half_rss(x: Any) -> Any:
         return 0.5 * np.sum(r(x, *args) ** 2)
 
-    x = attached(fit.x, grad(half_rss), None if fit.converged else fit.message)
+    x = attached(fit.x, grad(half_rss), 0 if fit.converged else 2)
     residual = r(x, *args)
     return Fit(
         x,

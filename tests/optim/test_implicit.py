@@ -92,6 +92,24 @@ class TestMinimum:
 
         mo.testing.check_gradients(loss, 2.0, order=1)
 
+    @pytest.mark.parametrize("adjoint, error", [("implicit", 1e-10), ("krylov", 1e-10), ("unrolled", 1e-5)])
+    def test_by_each_adjoint(self, adjoint, error):
+        a = np.array([1.0, -2.0, 3.0])
+        x = minimize(well, np.zeros(3), a, tol=1e-12).x
+        for method in ("bfgs", "trust region"):
+            found = mo.grad(
+                lambda a: np.sum(minimize(well, np.zeros(3), a, tol=1e-12, method=method, adjoint=adjoint).x)
+            )(a)
+            assert np.allclose(found, moved(x), rtol=0, atol=error)
+
+    def test_in_forward_mode(self):
+        x = minimize(well, 0.0, 3.0).x
+        assert np.isclose(mo.jvp(lambda a: minimize(well, 0.0, a).x, (3.0,), (1.0,))[1], moved(x))
+
+    def test_an_unknown_adjoint_is_refused(self):
+        with pytest.raises(mo.BadInput, match="adjoint is 'magic', expected one of 'implicit', 'krylov', 'unrolled'"):
+            minimize(well, 0.0, 3.0, adjoint="magic")
+
     def test_does_not_depend_on_where_the_search_starts(self):
         assert mo.grad(lambda x0: minimize(well, x0, 3.0).x)(1.0) == 0.0
 
@@ -140,7 +158,7 @@ class TestRefused:
             ),
             (
                 lambda y: minimize(well, np.zeros(8), y, max_iterations=1).x[0],
-                r"the search found no minimum, so there is no derivative: no minimum within max_iterations = 1",
+                "the search found no minimum, so there is no derivative: max_iterations was reached",
             ),
         ],
     )
