@@ -118,6 +118,15 @@ def in_range(bounds: Bounds, op: Operation, made: dict[Value, Operation]) -> boo
     return True
 
 
+def are_apart(bounds: Bounds, a: Operation, b: Operation, made: dict[Value, Operation]) -> bool:
+    """Whether two accesses to arrays of one shape are proved to have no element in common."""
+    for one, other in zip(spans(bounds, a, made), spans(bounds, b, made)):
+        if one is not None and other is not None:
+            if bounds.is_less(one[1], other[0]) or bounds.is_less(other[1], one[0]):
+                return True
+    return False
+
+
 def spans(bounds: Bounds, op: Operation, made: dict[Value, Operation]) -> list[tuple[Affine, Affine] | None]:
     """Return the least and the greatest index that a ``getitem``, ``setitem`` or ``add_at`` uses in each dimension.
 

@@ -122,7 +122,84 @@ def test_programs_give_the_same(statements, given_or_made):
     arguments = [np.random.default_rng(seed).normal(size=(N, N)) for seed in (0, 1)]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(columns, "_is_column", lambda op: True)
-        patched.setattr(columns._Variables, "is_turned", lambda self, v: not self.account(v).fixed)
+        patched.setattr(columns._Variables, "axes", lambda self, v: () if self.account(v).fixed else (1, 0))
         made = verify(by_rows(f))
     for a, e in zip(evaluate(made, arguments), evaluate(f, arguments)):
         np.testing.assert_array_equal(a, e)
+
+
+SHAPE = 3, 4, 3
+SOLID = ArrayType(np.dtype(float), SHAPE)
+ENTRY = st.sampled_from(["i", ":", ("s", 1)])
+SPEC = st.tuples(ENTRY, ENTRY, ENTRY).filter(lambda spec: set(spec) != {"i"})
+ACCESS = st.tuples(SPEC, st.integers(0, 1), st.integers(0, 1), st.sampled_from(["set", "add", "whole", "plane"]))
+
+
+@settings(max_examples=60)
+@given(st.lists(ACCESS, min_size=1, max_size=4), st.lists(st.integers(0, 2), min_size=20, max_size=20))
+def test_programs_of_arrays_with_three_axes_give_the_same(statements, ends):
+    """Variables get the axis that ``ends`` gives, in turn, as their last one."""
+
+    def body(b, x, y):
+        zero, one, end = (b.constant(i, np.int64) for i in (0, 1, 3))
+
+        def part(array, spec, i):
+            index = [i if entry == "i" else zero for entry in spec if entry != ":"]
+            return index, [n - 1 for n, entry in zip(array.type.shape, spec) if entry == ("s", 1)]
+
+        def step(i, *arrays):
+            arrays = list(arrays)
+            for spec, k, m, kind in statements:
+                back = b.ufunc(np.subtract, b.constant(2, np.int64), i)
+                if kind == "whole":
+                    arrays[k] = b.ufunc(np.add, arrays[k], b.ufunc(np.cos, arrays[m]))
+                    continue
+                if kind == "plane":
+                    plane = b.getitem(arrays[m], [back], (":", ":", "i"), [])
+                    row = b.ufunc(np.sin, b.getitem(plane, [i], ("i", ":"), []))
+                    arrays[k] = b.setitem(arrays[k], [i, back], row, ("i", ":", "i"))
+                    continue
+                index, lengths = part(arrays[m], spec, back)
+                v = b.ufunc(np.sin, b.getitem(arrays[m], index, spec, lengths))
+                callee = typed.add_at if kind == "add" else typed.setitem
+                arrays[k] = b.call(callee, [arrays[k], *part(arrays[k], spec, i)[0], v], [SOLID], spec=spec)[0]
+            return arrays
+
+        constant = b.constant(np.arange(36.0).reshape(SHAPE))
+        first = b.range_(zero, end, one, step, [x, b.ufunc(np.multiply, y, b.constant(2.0))])
+        return [*first, *b.range_(zero, end, one, step, [constant, b.zeros(SHAPE, np.float64)])]
+
+    f = program(body, SOLID, SOLID)
+    arguments = [np.random.default_rng(seed).normal(size=SHAPE) for seed in (0, 1)]
+    chosen = {}
+
+    def axes(self, value):
+        axis = chosen.setdefault(list(self.parent).index(self.root(value)), ends[len(chosen) % len(ends)])
+        return columns._rotation(axis, value.type.ndim) if axis < value.type.ndim - 1 else ()
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(columns, "_is_column", lambda op: True)
+        patched.setattr(columns._Variables, "axes", axes)
+        made = verify(by_rows(f))
+    for a, e in zip(evaluate(made, arguments), evaluate(f, arguments)):
+        np.testing.assert_array_equal(a, e)
+
+
+def planes(b, x):
+    """Each plane of the last axis from the one before."""
+    one, n = b.constant(1, np.int64), b.constant(3, np.int64)
+    spec = (":", ":", "i")
+
+    def step(k, p):
+        before = b.getitem(p, [b.ufunc(np.subtract, k, one)], spec, [])
+        return [b.setitem(p, [k], b.ufunc(np.multiply, before, x), spec)]
+
+    times = lambda k, p: b.range_(one, n, one, step, [p])
+    return [total(b, b.range_(one, n, one, times, [b.full(SHAPE, x)])[0])]
+
+
+def test_planes_of_the_last_axis_come_first():
+    f = program(planes, FLOAT64)
+    made = verify(by_rows(f))
+    assert specs(made) == [("i", ":", ":")] * 2
+    assert evaluate(made, [0.3]) == evaluate(f, [0.3])

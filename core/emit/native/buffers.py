@@ -19,9 +19,10 @@ from typing import Any
 
 from ...ir import typed
 from ...ir.dynamic import Block, Function, Operation, Value
-from ...ir.typed import STACK, ArrayType, part
+from ...ir.typed import STACK, ArrayType
 from .fusion import accesses, is_array, is_elementwise
 from .liveness import Order
+from .overlaps import Overlaps
 
 SMALL = 512  # bytes up to which a buffer is on the function's stack, where LLVM may turn it into registers
 
@@ -47,14 +48,16 @@ class Placement:
     slots: list[int] = field(default_factory=list)  # sizes in bytes
 
 
-def place(function: Function, order: Order, lazy: set[Value], spans: Sequence[tuple[int, int]] = ()) -> Placement:
+def place(
+    function: Function, order: Order, lazy: set[Value], overlaps: Overlaps, spans: Sequence[tuple[int, int]] = ()
+) -> Placement:
     """Return the buffers of all arrays that are not lazy; those of the results are marked as outputs.
 
     The operations from one to the other position of a span take turns on their arrays (``strips``), so a slot that one
     of them uses is in use for the whole span.
     """
     found = Placement()
-    placing = _Placing(order, lazy, found)
+    placing = _Placing(order, lazy, overlaps, found)
     for value in function.parameters:
         if is_array(value):
             placing.put(value, Buffer(size_of(value.type), is_own=False))
@@ -68,8 +71,8 @@ def place(function: Function, order: Order, lazy: set[Value], spans: Sequence[tu
 
 
 class _Placing:
-    def __init__(self, order: Order, lazy: set[Value], found: Placement) -> None:
-        self.order, self.lazy, self.of = order, lazy, found.of
+    def __init__(self, order: Order, lazy: set[Value], overlaps: Overlaps, found: Placement) -> None:
+        self.order, self.lazy, self.overlaps, self.of = order, lazy, overlaps, found.of
         self.wished: dict[Value, Buffer] = {}
         self.read_by: dict[Value, dict[Value, set[Any]]] = {}
         self.loops = [(order.at[op], order.end[op]) for op in order.at if op.kind in ("while", "range")]
@@ -99,12 +102,19 @@ class _Placing:
         if buffer is not None and len(buffer.values) > 8:
             buffer.values = [v for v in buffer.values if self.order.last_use(v) > position] or buffer.values[-1:]
 
-    def reads(self, operands: Iterable[Value]) -> dict[Buffer, set[Any]]:
-        """Return the buffers that operands are read from, through lazy ones, with the ways of ``accesses``."""
-        found: dict[Buffer, set[Any]] = {}
+    def roots(self, operands: Iterable[Value]) -> dict[Value, set[Any]]:
+        """Return the arrays in memory that operands are computed from, through lazy ones, with the ways of ``accesses``."""
+        found: dict[Value, set[Any]] = {}
         for operand in operands:
             for root, ways in accesses(operand, self.order, self.lazy, self.read_by).items():
-                found.setdefault(self.of[root], set()).update(ways)
+                found.setdefault(root, set()).update(ways)
+        return found
+
+    def reads(self, operands: Iterable[Value]) -> dict[Buffer, set[Any]]:
+        """Return the buffers that operands are read from, with the ways of ``accesses``."""
+        found: dict[Buffer, set[Any]] = {}
+        for root, ways in self.roots(operands).items():
+            found.setdefault(self.of[root], set()).update(ways)
         return found
 
     # Operations
@@ -141,9 +151,10 @@ class _Placing:
         result, position = op.results[0], self.order.at[op]
         self.forget(self.of.get(op.operands[0]), position)
         base, *others = op.positional
-        buffer, reads = self.of.get(base), self.reads(others)
-        in_place = {part(op)} if "a" not in op.named["spec"].constant else set()
-        if buffer is None or not self.is_free(buffer, position) or not reads.get(buffer, set()) <= in_place:
+        buffer, roots = self.of.get(base), self.roots(others)
+        reads = {self.of[root] for root in roots}
+        in_step = all(self.overlaps.in_step(r, ways, op) for r, ways in roots.items() if self.of[r] is buffer)
+        if buffer is None or not self.is_free(buffer, position) or not in_step:
             wished = self.wished.get(result)
             buffer = wished if wished not in reads and self.is_free(wished, position) else None
         self.put(result, buffer or self.fresh(result))

@@ -29,6 +29,7 @@ from .constants import constant_array
 from .elements import Element, element, in_memory, is_complex, literal, load, register, registers, store
 from .fusion import fused, is_array
 from .liveness import order
+from .overlaps import Overlaps
 from .program_text import ProgramText
 from .rounding import decisive
 from .schedule import scheduled
@@ -62,9 +63,10 @@ class FunctionCode:
         self.program, self.is_entry = program, is_entry
         self.code = Code(program.module)
         self.order = order(function)
-        self.lazy = fused(function, self.order)
+        self.overlaps = Overlaps(self.order, self.proofs)
+        self.lazy = fused(function, self.order, self.overlaps)
         self.strips: dict[Operation, Strip] = {}
-        self.placement = self.placed(strips(runs, self.order, self.lazy))
+        self.placement = self.placed(strips(runs, self.order, self.lazy, self.overlaps))
         self.strip_buffers: dict[tuple[str, int], list[str]] = {}  # by kind and number of elements
         self.strip: Any = None  # the ``InStrip`` of the strip whose operations are being written
         self.decisive = decisive(function)
@@ -88,7 +90,8 @@ class FunctionCode:
     def placed(self, chosen: list[Strip]) -> Placement:
         """Return the memory of all arrays, when the operations of ``chosen`` run by strips, as far as they can."""
         no_memory = self.lazy.union(*(strip.inside for strip in chosen))
-        found = place(self.function, self.order, no_memory, [(strip.start, strip.end) for strip in chosen])
+        spans = [(strip.start, strip.end) for strip in chosen]
+        found = place(self.function, self.order, no_memory, self.overlaps, spans)
         fitting = [strip for strip in chosen if fits(strip, found)]
         if len(fitting) < len(chosen):
             return self.placed(fitting)

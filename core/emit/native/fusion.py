@@ -17,6 +17,7 @@ from ...ir.dynamic import Function, Operation, Value
 from ...ir.typed import STACK, part
 from ...rules import kept_factors
 from .liveness import Order, Use
+from .overlaps import Overlaps
 from .real_functions import emitter_of
 
 FOLDS = (np.sum, np.prod, np.max, np.min, np.any, np.all)
@@ -91,10 +92,10 @@ def is_strided(op: Operation | None) -> bool:
     return op.callee is typed.transpose or op.callee is typed.getitem and "a" not in op.named["spec"].constant
 
 
-def fused(function: Function, order: Order) -> set[Value]:
+def fused(function: Function, order: Order, overlaps: Overlaps) -> set[Value]:
     """Return the lazy values; their uses are added to ``order.uses`` of the values that they read."""
     lazy = _by_use(order)
-    _keep_what_is_overwritten(order, lazy)
+    _keep_what_is_overwritten(order, lazy, overlaps)
     for value in reversed([v for v in order.maker if v in lazy]):
         for operand in order.maker[value].operands:
             if not operand.is_constant:
@@ -212,11 +213,11 @@ def accesses(
     return ways
 
 
-def _keep_what_is_overwritten(order: Order, lazy: set[Value]) -> None:
+def _keep_what_is_overwritten(order: Order, lazy: set[Value], overlaps: Overlaps) -> None:
     """Remove values from ``lazy`` that would be read after, or while, an array that they read is overwritten."""
     overwritten: dict[Value, list[tuple[int, Operation]]] = {}
     for op, position in order.at.items():
-        if op.kind == "call" and op.callee in (typed.setitem, typed.add_at):
+        if _is_write(op):
             changed = op.operands[:1]
         elif op.kind in ("while", "range"):
             changed = op.operands
@@ -234,13 +235,13 @@ def _keep_what_is_overwritten(order: Order, lazy: set[Value]) -> None:
         last = max((order.effective(use, value) for use in reach[value]), default=start)
         for root, ways in accesses(value, order, lazy, found).items():
             if any(
-                start < position <= last and not (position == last and _safe_at(op, ways))
+                start < position <= last
+                and not (position == last and _is_write(op) and overlaps.in_step(root, ways, op))
                 for position, op in overwritten.get(root, ())
             ):
                 lazy.discard(value)
                 break
 
 
-def _safe_at(op: Operation, ways: set[Any]) -> bool:
-    """Return whether an operation may overwrite an array element by element while it reads it in these ways."""
-    return op.kind == "call" and "a" not in op.named["spec"].constant and ways == {part(op)}
+def _is_write(op: Operation) -> bool:
+    return op.kind == "call" and op.callee in (typed.setitem, typed.add_at)

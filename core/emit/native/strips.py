@@ -24,6 +24,7 @@ from ...passes.index_proofs import Proofs
 from .buffers import Placement
 from .fusion import FOLDS, accesses, is_array, is_elementwise, is_view
 from .liveness import Order, Use
+from .overlaps import Overlaps
 from .schedule import WRITES
 
 LEAST = 2048  # elements of an array; loops over fewer are not worth it
@@ -221,7 +222,7 @@ class Strip:
     end: int = 0  # the positions of the first and the last operation
 
 
-def strips(runs: Iterable[Run], order: Order, lazy: set[Value]) -> list[Strip]:
+def strips(runs: Iterable[Run], order: Order, lazy: set[Value], overlaps: Overlaps) -> list[Strip]:
     """Return the runs of which it is worth it.
 
     ``order.uses`` of arrays that a strip reads at other places than it writes are extended to the strip's end, so that
@@ -232,7 +233,7 @@ def strips(runs: Iterable[Run], order: Order, lazy: set[Value]) -> list[Strip]:
         strip = _strip(run, order, lazy)
         if strip is not None:
             found.append(strip)
-            _keep_until_the_end(strip, order, lazy)
+            _keep_until_the_end(strip, order, lazy, overlaps)
     return found
 
 
@@ -312,7 +313,7 @@ def _is_apart(op: Operation) -> bool:
     return len(spec) == len(shape) and spec[-1] not in (":", ("s", 1), ("s", -1)) and shape[-1] != 1
 
 
-def _keep_until_the_end(strip: Strip, order: Order, lazy: set[Value]) -> None:
+def _keep_until_the_end(strip: Strip, order: Order, lazy: set[Value], overlaps: Overlaps) -> None:
     made = {r for op in strip.members for r in op.results}
     written = _written(strip, order)
     found: dict[Value, dict[Value, set[Any]]] = {}
@@ -322,20 +323,29 @@ def _keep_until_the_end(strip: Strip, order: Order, lazy: set[Value]) -> None:
                 continue
             same = operand.type.shape == op.results[0].type.shape or op.callee in WRITES
             for root, ways in accesses(operand, order, lazy, found).items():
-                base, parts = written.get(_source(root, order), (root, {()}))
-                if not same or root is not base or ways != parts:
+                base, writes = written.get(_source(root, order), (root, []))
+                if writes:
+                    in_step = all(_keeps_step(root, way, write, same, overlaps) for way in ways for write in writes)
+                else:
+                    in_step = same and ways == {()}
+                if root is not base or not in_step:
                     order.uses[root].add(Use(strip.end + 0.5, order.loops[op.results[0]]))
 
 
-def _written(strip: Strip, order: Order) -> dict[Value, tuple[Value, set[Any]]]:
-    """Return the arrays from before the strip that members write to, by their sources, and the parts that they write."""
-    found: dict[Value, tuple[Value, set[Any]]] = {}
+def _keeps_step(root: Value, way: Any, write: Operation, same: bool, overlaps: Overlaps) -> bool:
+    """Return whether a member that reads an array in this way, strip by strip, sees none of what a write changes."""
+    is_whole = all(e == ":" for e in write.named["spec"].constant)
+    return same and way == (() if is_whole else part(write)) or overlaps.misses(root, way, write)
+
+
+def _written(strip: Strip, order: Order) -> dict[Value, tuple[Value, list[Operation]]]:
+    """Return the arrays from before the strip that members write to, by their sources, with the writes."""
+    found: dict[Value, tuple[Value, list[Operation]]] = {}
     first: dict[Value, Value] = {}
     for op in strip.members:
         if op.callee in WRITES:
             base = first[op.results[0]] = first.get(op.positional[0], op.positional[0])
-            is_whole = all(e == ":" for e in op.named["spec"].constant)
-            found.setdefault(_source(base, order), (base, set()))[1].add(() if is_whole else part(op))
+            found.setdefault(_source(base, order), (base, []))[1].append(op)
     return found
 
 
