@@ -9,7 +9,7 @@ A search is a state machine that names the next point to evaluate; ``loop.py`` r
 ended, ``implicit.py`` differentiates the answer. Each kind of problem has a folder.
 """
 
-from .least_squares import Fit, least_squares
+from .least_squares import DoglegFit, Fit, GaussNewton, LevenbergMarquardt, curve_fit, least_squares
 from .minimise import (
     BFGS,
     LBFGS,
@@ -33,9 +33,12 @@ __all__ = [
     "Backtracking",
     "ConjugateGradients",
     "Dogleg",
+    "DoglegFit",
     "Fit",
+    "GaussNewton",
     "GradientDescent",
     "LBFGS",
+    "LevenbergMarquardt",
     "Minimum",
     "MoreThuente",
     "Newton",
@@ -45,6 +48,7 @@ __all__ = [
     "Status",
     "TrustKrylov",
     "TrustRegion",
+    "curve_fit",
     "least_squares",
     "minimize",
 ]

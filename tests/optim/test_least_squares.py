@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import morula as mo
-from morula.optim import least_squares
+from morula.optim import LevenbergMarquardt, Status, least_squares
 
 from .more_garbow_hillstrom import PROBLEMS
 
@@ -115,7 +116,9 @@ class TestFit:
 
     def test_a_domain_with_walls(self):
         fit = least_squares(
-            lambda b: np.log(b[0] * T + b[1]) - np.log(2 * T + 0.1), np.array([0.01, 50.0]), first_radius=100
+            lambda b: np.log(b[0] * T + b[1]) - np.log(2 * T + 0.1),
+            np.array([0.01, 50.0]),
+            method=LevenbergMarquardt(radius=100),
         )
         assert fit.converged and np.allclose(fit.x, [2, 0.1])
 
@@ -138,11 +141,11 @@ class TestFit:
 
     def test_too_few_iterations_say_so(self):
         fit = least_squares(decay, np.array([9.0, 0.1]), max_iterations=2)
-        assert not fit.converged and "max_iterations = 2" in fit.message
+        assert not fit.converged and fit.status is Status.MAX_ITERATIONS
 
     def test_a_wrong_jacobian_is_noticed(self):
         fit = least_squares(decay, np.ones(2), jacobian=lambda b: -decay_jacobian(b))
-        assert not fit.converged and "the Jacobian is wrong" in fit.message
+        assert not fit.converged and "its derivative is wrong" in fit.message
 
 
 class TestBadInput:
@@ -159,11 +162,132 @@ class TestBadInput:
             (lambda: least_squares(lambda b: b[:0], np.ones(2)), "an empty array, expected at least one residual"),
             (lambda: least_squares(decay, np.ones(2), jacobian=lambda b: np.ones(3)), r"the Jacobian has shape \(3,\)"),
             (lambda: least_squares(decay, np.ones(2), jacobian=T), "jacobian is a ndarray, expected a function"),
-            (lambda: least_squares(decay, np.ones(2), method="dogleg"), "no method 'dogleg'; there is 'lm'"),
+            (
+                lambda: least_squares(decay, np.ones(2), method="simplex"),
+                "no method 'simplex'; there are 'lm', 'dogleg'",
+            ),
             (lambda: least_squares(decay, np.ones(2), tol=-1), "tol is -1, expected a positive number"),
-            (lambda: least_squares(decay, np.ones(2), first_radius=0), "first_radius is 0, expected a positive"),
+            (lambda: LevenbergMarquardt(radius=0), "radius is 0, expected a positive"),
         ],
     )
     def test_says_what_was_given_and_what_was_expected(self, search, message):
         with pytest.raises(mo.BadInput, match=message), np.errstate(all="ignore"):
             search()
+
+
+def noisy(rng):
+    y = decay(np.zeros(2)) * -1 + 0.01 * rng.standard_normal(15)
+    y[[3, 9]] += 2.0
+    return y
+
+
+class TestMethods:
+    @pytest.mark.parametrize("method", ["dogleg", "gauss-newton"])
+    def test_reach_the_same_fit(self, method):
+        fit, plain = least_squares(decay, np.ones(2), method=method), least_squares(decay, np.ones(2))
+        assert fit.converged and np.allclose(fit.x, plain.x, rtol=1e-9)
+
+    @pytest.mark.parametrize("name", ["rosenbrock", "freudenstein roth", "bard", "kowalik osborne", "osborne 1"])
+    def test_the_dogleg_solves_the_more_garbow_hillstrom_problem(self, name):
+        problem = next(p for p in PROBLEMS if p.name == name)
+        fit = least_squares(problem.residuals, problem.start, method="dogleg")
+        assert fit.converged and any(np.isclose(fit.rss, least, rtol=1e-9, atol=1e-18) for least in problem.minima)
+
+    @pytest.mark.parametrize("method, target", [("lm", "native"), ("dogleg", "native"), ("lm", "xla")])
+    def test_a_compiled_fit_is_the_same_fit(self, method, target):
+        def fit(y):
+            return least_squares(lambda b: b[0] * np.exp(-b[1] * T) - y, np.ones(2), method=method)
+
+        found, expected = mo.jit(fit, target=target)(Y), fit(Y)
+        assert found.converged and abs(found.iterations - expected.iterations) <= 1
+        np.testing.assert_allclose(found.x, expected.x, rtol=1e-9)
+        np.testing.assert_allclose(found.standard_deviations, expected.standard_deviations, rtol=1e-7)
+
+    def test_many_residuals_of_few_unknowns_take_few_evaluations_of_r(self):
+        calls, t = [], np.linspace(0, 4, 20_000)
+
+        def misfit(b):
+            calls.append(1)
+            return b[0] * np.exp(-b[1] * t) - 2.5 * np.exp(-1.3 * t)
+
+        fit = least_squares(misfit, np.ones(2))
+        assert fit.converged and len(calls) <= 1 + fit.evaluations + 3 * (fit.iterations + 1)
+
+    def test_continues_bitwise_from_its_state(self):
+        start = np.array([9.0, 0.1])
+        whole = least_squares(decay, start, history=True)
+        part = least_squares(decay, start, max_iterations=3, resumable=True)
+        rest = least_squares(decay, start, resume=part.state)
+        assert rest.x.tobytes() == whole.x.tobytes() and rest.iterations == whole.iterations
+        assert whole.history.shape == (whole.iterations + 1, 2) and np.isclose(whole.history[-1, 0], whole.rss)
+
+
+class TestBounds:
+    @pytest.mark.parametrize("bounds", [([0, 0.0], [2.0, 9.0]), ([3.0, -np.inf], np.inf), (None, [2.4, 1.0]), (-9, 9)])
+    def test_reach_scipys_minimum(self, bounds):
+        lower, upper = (b if b is not None else f for b, f in zip(bounds, (-np.inf, np.inf)))
+        start = np.clip(np.ones(2), lower, upper)
+        expected = scipy.optimize.least_squares(decay, start, bounds=(lower, upper), xtol=1e-15, ftol=1e-15, gtol=1e-15)
+        fit = least_squares(decay, start, bounds=bounds)
+        assert fit.converged and np.allclose(fit.x, expected.x, rtol=1e-6)
+        assert np.all(fit.x >= lower) and np.all(fit.x <= upper)
+
+    def test_of_a_structure(self):
+        fit = least_squares(
+            lambda p: decay(np.stack([p["a"], p["k"]])), {"a": 1.0, "k": 1.0}, bounds=(None, {"a": 2.0, "k": 9.0})
+        )
+        assert fit.converged and fit.x["a"] == 2.0
+
+    def test_a_bounded_fit_moves_with_data_and_bound(self):
+        def loss(y, top):
+            fit = least_squares(lambda b: b[0] * np.exp(-b[1] * T) - y, np.ones(2), bounds=(0.0, np.stack([top, 9.0])))
+            return fit.x[0] + 3 * fit.x[1]
+
+        mo.testing.check_gradients(loss, Y, 2.0, order=1)
+
+    @pytest.mark.parametrize(
+        "bounds, message",
+        [
+            (([2.0, 0.0], [1.0, 9.0]), "the bounds are crossed: unknown 0 has lower bound 2 and upper bound 1"),
+            ((2.0, 9.0), r"x0 is infeasible: unknown 0 is 1, outside of \[2, 9\] by 1"),
+            (3.0, r"bounds is a float, expected a pair \(lower, upper\)"),
+            ((np.nan, 1.0), "a bound is NaN"),
+            ((np.zeros(3), 1.0), r"the lower bound has shape \(3,\): expected \(2,\), like x0"),
+        ],
+    )
+    def test_wrong_bounds_are_refused(self, bounds, message):
+        with pytest.raises(mo.BadInput, match=message):
+            least_squares(decay, np.ones(2), bounds=bounds)
+
+
+class TestRobust:
+    @pytest.mark.parametrize("loss", ["soft_l1", "huber", "cauchy", "arctan"])
+    def test_reach_scipys_minimum(self, loss, rng):
+        y = noisy(rng)
+        misfit = lambda b: b[0] * np.exp(-b[1] * T) - y
+        options = dict(loss=loss, f_scale=0.05, xtol=1e-15, ftol=1e-15, gtol=1e-12)
+        expected = scipy.optimize.least_squares(misfit, np.array([2.0, 1.0]), **options)
+        fit = least_squares(misfit, np.array([2.0, 1.0]), loss=loss, scale=0.05)
+        assert fit.converged, fit.message
+        assert np.allclose(fit.x, expected.x, rtol=1e-5) and np.isclose(fit.value, 2 * expected.cost)
+
+    def test_tukey_ignores_outliers(self, rng):
+        y = noisy(rng)
+        keep = np.abs(y + decay(np.zeros(2))) < 1.0
+        fit = least_squares(lambda b: b[0] * np.exp(-b[1] * T) - y, np.array([2.4, 1.2]), loss="tukey", scale=1.0)
+        plain = least_squares(lambda b: (b[0] * np.exp(-b[1] * T) - y)[keep], np.ones(2))
+        assert fit.converged and np.allclose(fit.x, plain.x, rtol=2e-2)
+
+    @pytest.mark.parametrize("loss", ["soft_l1", "cauchy", lambda z: np.log1p(z)], ids=["soft_l1", "cauchy", "own"])
+    def test_moves_with_the_data(self, loss, rng):
+        def total(y):
+            x = least_squares(lambda b: b[0] * np.exp(-b[1] * T) - y, np.ones(2), loss=loss, scale=0.5).x
+            return x[0] + 3 * x[1]
+
+        mo.testing.check_gradients(total, Y + 0.1 * rng.standard_normal(15), order=1)
+
+    def test_wrong_losses_are_refused(self):
+        with pytest.raises(mo.BadInput, match="no loss 'l3'; there are 'linear', 'soft_l1'"):
+            least_squares(decay, np.ones(2), loss="l3")
+        with pytest.raises(mo.BadInput, match="scale is 0, expected a positive number"):
+            least_squares(decay, np.ones(2), scale=0)

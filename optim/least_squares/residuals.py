@@ -1,0 +1,72 @@
+"""The residuals of a fit as a vector, and their Jacobian."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core import BadInput, jacobian
+from ..flatten import Vector
+from ..problem import Problem
+
+COLUMNS = 4
+"""Up to this number of unknowns the Jacobian is computed by columns in forward mode, which records nothing."""
+
+
+class Residuals(Problem):
+    """``r(x, *args)`` and its derivative at a vector; the derivative comes from the source of r unless it is given."""
+
+    def __init__(
+        self,
+        r: Callable[..., Any],
+        x0: Any,
+        args: tuple[Any, ...],
+        given: Callable[..., Any] | None = None,
+        solver: str = "least_squares",
+        role: str = "r",
+    ) -> None:
+        super().__init__(solver, r, x0, args, role)
+        self.role = role
+        self.given_jacobian = self.given(given, "jacobian")
+        with np.errstate(all="ignore"):  # the search says what is wrong at x0
+            first = r(self.layout.structure(self.layout.vector(self.layout.start)), *args)
+        self.count = len(self.flat(first))
+        self.shape = np.shape(first)
+        """The number of residuals, and the shape in which r returns them."""
+
+    def __call__(self, x: Vector) -> Vector:
+        """Return the residuals as a vector (m,); they may be NaN or Inf, which a search handles."""
+        residual = self.function(self.layout.structure(x), *self.args)
+        if np.shape(residual) != self.shape:
+            raise BadInput(f"{self.solver}: {self.role} returned shape {np.shape(residual)}, and {self.shape} at first")
+        return self.flat(residual)
+
+    def flat(self, residual: Any) -> Vector:
+        """Return what r has returned as a vector of real numbers."""
+        if not isinstance(residual, (np.ndarray, np.generic, float, int)) or np.iscomplexobj(residual):
+            kind = "complex numbers" if np.iscomplexobj(residual) else f"a {type(residual).__name__}"
+            raise BadInput(
+                f"{self.solver}: {self.role} returned {kind}, expected an array of real residuals (np.array, np.stack)"
+            )
+        if np.size(residual) == 0:
+            raise BadInput(f"{self.solver}: {self.role} returned an empty array, expected at least one residual")
+        return np.asarray(residual).astype(np.float64).reshape(-1)
+
+    def jacobian(self, x: Vector, m: int) -> np.ndarray:
+        """Return the derivative of the m residuals, (m, n)."""
+        n = self.layout.size
+        if self.given_jacobian is None:
+            mode = "forward" if n <= COLUMNS or n <= m // 100 else "auto"
+            return jacobian(self._of_vector, mode=mode)(x).reshape(m, n)
+        slopes = np.asarray(self.given_jacobian(self.layout.structure(x), *self.args))
+        if np.size(slopes) != m * n or np.iscomplexobj(slopes):
+            raise BadInput(
+                f"{self.solver}: the Jacobian has shape {slopes.shape} and dtype {slopes.dtype}, expected"
+                f" real numbers for {m} residuals by {n} unknowns"
+            )
+        return slopes.astype(np.float64).reshape(m, n)
+
+    def _of_vector(self, x: Vector) -> Any:
+        return self.function(self.layout.structure(x), *self.args)
