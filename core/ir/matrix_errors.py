@@ -16,8 +16,8 @@ MatrixError = tuple[type[Exception], str]
 
 SINGULAR = np.linalg.LinAlgError, "Singular matrix"
 INDEFINITE = np.linalg.LinAlgError, "Matrix is not positive definite"
-_NO_SVD = np.linalg.LinAlgError, "SVD did not converge"
-_NO_EIGENVALUES = np.linalg.LinAlgError, "Eigenvalues did not converge"
+NO_SVD = np.linalg.LinAlgError, "SVD did not converge"
+NO_EIGENVALUES = np.linalg.LinAlgError, "Eigenvalues did not converge"
 _NOT_FINITE = np.linalg.LinAlgError, "Array must not contain infs or NaNs"
 NOT_FINITE_IN_SCIPY = ValueError, "array must not contain infs or NaNs"
 MINOR = np.linalg.LinAlgError, "{}-th leading minor of the array is not positive definite"
@@ -27,16 +27,16 @@ DIAGONAL = np.linalg.LinAlgError, "singular matrix: resolution failed at diagona
 _OF_NUMPY: dict[str, tuple[MatrixError, ...]] = {
     "cholesky": (INDEFINITE,),
     **dict.fromkeys(("inv", "solve", "tensorinv", "tensorsolve"), (SINGULAR,)),
-    **dict.fromkeys(("svd", "svdvals", "pinv", "cond", "matrix_rank", "matrix_norm"), (_NO_SVD,)),
-    **dict.fromkeys(("eigh", "eigvalsh"), (_NO_EIGENVALUES,)),
-    **dict.fromkeys(("eig", "eigvals"), (_NO_EIGENVALUES, _NOT_FINITE)),
+    **dict.fromkeys(("svd", "svdvals", "pinv", "cond", "matrix_rank", "matrix_norm"), (NO_SVD,)),
+    **dict.fromkeys(("eigh", "eigvalsh"), (NO_EIGENVALUES,)),
+    **dict.fromkeys(("eig", "eigvals"), (NO_EIGENVALUES, _NOT_FINITE)),
     **dict.fromkeys(("det", "slogdet", "qr", "vector_norm"), ()),
 }
 _OF_SCIPY: dict[str, tuple[MatrixError, ...]] = {
     **dict.fromkeys(("cholesky", "cho_factor"), (MINOR,)),
     **dict.fromkeys(("inv", "solve"), (_SINGULAR_IN_SCIPY,)),
     "solve_triangular": (DIAGONAL,),
-    **dict.fromkeys(("svd", "svdvals", "pinv"), (_NO_SVD,)),
+    **dict.fromkeys(("svd", "svdvals", "pinv"), (NO_SVD,)),
 }
 
 

@@ -90,8 +90,8 @@ def in_one_space(s: Any) -> Any:
 
 
 def has_equal(s: Any) -> Any:
-    """Whether two values are equal to rounding: neighbours in the sorted order."""
-    return np.any(np.diff(np.sort(s, axis=-1), axis=-1) <= resolution(s))
+    """Whether two of the sorted values ``s`` are equal to rounding, which are neighbours."""
+    return np.any(np.abs(np.diff(s, axis=-1)) <= resolution(s))
 
 
 def columns_read(*masks: Any) -> Any:

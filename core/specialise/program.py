@@ -144,7 +144,7 @@ class Interpreter(Branches):
         self.varying: frozenset[Any] | None = frozenset()
         self.positions: dict[Value, int] = {}  # the positions of the arguments' leaves, by parameter
         self.called: list[Any] = []
-        self.checked, self.known = set(), {}
+        self.checked, self.known, self.matrices = set(), {}, {}
         self.keys: dict[int, Any] = {}  # dict keys and set elements that cache their hash
         self.ways = None
         self.may_fork = self.may_choose = self.copies_arguments = False

@@ -252,6 +252,7 @@ class Trace:
     asked: NeedsConcrete | None = None  # the last number that had to be known
     is_hashing: bool = False  # whether the hash of a key is being computed, which must be known
     checked: set[Value]  # the results of calls that raise nothing which a ``try`` could catch
+    matrices: dict[Value, Value]  # the matrices of which factors were computed, by these: see ``surface.factors``
     known: dict[Value, Any]  # the contents of values that were needed while compiling: see ``constants``
     called: list[Any]  # the functions of C code, and those that a program stands for, that are being called
     level: int = 0  # how many derivatives are taken of the traced code

@@ -39,12 +39,14 @@ class Lapack:
 
     def matrix(self, rows: int, columns: int) -> Columns:
         size = max(rows * columns, 1)
-        pointer = self.f.temporary(ArrayType(self.dtype, (size,)))
-        return Columns(Memory(self.code, pointer, self.dtype, [str(size)]), rows, columns)
+        return Columns(self.vector(size, self.dtype), rows, columns)
 
     def integers(self, count: int) -> Memory:
-        pointer = self.f.temporary(ArrayType(np.dtype(np.int32), (max(count, 1),)))
-        return Memory(self.code, pointer, np.dtype(np.int32), [str(count)])
+        return self.vector(count, np.dtype(np.int32))
+
+    def vector(self, count: int, dtype: np.dtype) -> Memory:
+        pointer = self.f.temporary(ArrayType(dtype, (max(count, 1),)))
+        return Memory(self.code, pointer, dtype, [str(count)])
 
     def call(self, name: str, *arguments: int | str | Columns | Memory) -> str:
         """Call a function with numbers, letters and arrays; return its status, an i32."""
@@ -79,6 +81,9 @@ class Columns:
     def load(self, code: Code, i: str, j: str) -> Element:
         # Not by ``load_flat``, which may give back an element that was there before LAPACK was called.
         return self.memory.compute_flat(code, self._at(code, i, j))
+
+    def store(self, code: Code, i: str, j: str, x: Element) -> None:
+        self.memory.store_flat(code, self._at(code, i, j), x)
 
     def fill(self, code: Code, entry: Callable[[str, str], Element]) -> None:
         def one(ji: list[str]) -> None:
@@ -320,20 +325,20 @@ def product(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> l
 @emits_static(np.linalg.cholesky)
 def _cholesky(f: FunctionCode, op: Operation) -> None:
     is_upper = "upper" in op.named and bool(op.named["upper"].constant)
-    _cholesky_each(f, op, is_upper, lambda status: f.fail_if(_failed(f, status), *INDEFINITE))
+    _cholesky_each(f, op, is_upper, lambda status: f.fail_if(failed(f, status), *INDEFINITE))
 
 
 @emits_static("scipy.linalg._decomp_cholesky.cholesky", is_stackable=False)
 def _scipy_cholesky(f: FunctionCode, op: Operation) -> None:
-    _check_finite(f, op)
+    check_finite(f, op)
 
     def check(status: str) -> None:
-        f.fail_if(_failed(f, status), *MINOR, [(status, np.dtype(np.int32))])
+        f.fail_if(failed(f, status), *MINOR, [(status, np.dtype(np.int32))])
 
     _cholesky_each(f, op, "lower" not in op.named or not op.named["lower"].constant, check)
 
 
-def _failed(f: FunctionCode, status: str) -> str:
+def failed(f: FunctionCode, status: str) -> str:
     return f.code.value(f"icmp sgt i32 {status}, 0")
 
 
@@ -390,7 +395,7 @@ def _store_triangle(
 @emits_static("scipy.linalg._basic.solve_triangular", is_stackable=False)
 def _solve_triangular(f: FunctionCode, op: Operation) -> None:
     (a, b), result, code = op.positional, op.results[0], f.code
-    _check_finite(f, op)
+    check_finite(f, op)
     options = {name: v.constant for name, v in op.named.items()}
     is_lower, has_unit_diagonal = bool(options.get("lower")), bool(options.get("unit_diagonal"))
     letter = {0: "N", 1: "T", 2: "C"}.get(options.get("trans", 0)) or str(options["trans"])
@@ -407,7 +412,7 @@ def _solve_triangular(f: FunctionCode, op: Operation) -> None:
 
     def check(status: str) -> None:
         place = code.value(f"sub i32 {status}, 1")
-        f.fail_if(_failed(f, status), *DIAGONAL, [(place, np.dtype(np.int32))])
+        f.fail_if(failed(f, status), *DIAGONAL, [(place, np.dtype(np.int32))])
 
     if _is_small(n, columns, dtype):
         block = Block(code, dtype, n, columns)
@@ -426,12 +431,12 @@ def _solve_triangular(f: FunctionCode, op: Operation) -> None:
     code.nest([str(n), str(columns)], lambda ij: put(ij[0], ij[1], solution.load(code, ij[0], ij[1])))
 
 
-def _check_finite(f: FunctionCode, op: Operation) -> None:
-    """Emit the check of SciPy's ``check_finite`` on all operands."""
+def check_finite(f: FunctionCode, op: Operation, first: int = 0) -> None:
+    """Emit the check of SciPy's ``check_finite`` on the operands from the first one on."""
     if "check_finite" in op.named and not op.named["check_finite"].constant:
         return
     code = f.code
-    for operand in op.positional:
+    for operand in op.positional[first:]:
         array = f.array(operand)
         if array.dtype.kind not in "fc":
             continue

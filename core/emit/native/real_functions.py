@@ -317,6 +317,7 @@ REAL: dict[np.ufunc, Emit] = {
     np.signbit: _signbit,
     np.arctan2: c_function("atan2"),
     np.nextafter: c_function("nextafter"),
+    np.spacing: composed(lambda f, a: f(np.subtract, f(np.nextafter, a, f(np.copysign, np.inf, f(np.add, a, 0.0))), a)),
     **{
         getattr(np, name): c_function(name)
         for name in "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh hypot cbrt".split()

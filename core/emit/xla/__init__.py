@@ -15,6 +15,7 @@
     library         linear algebra and Fourier transforms
     factor_kernels  adjoints with triangles
     kept_factors    LU factors that the backward sweep uses again
+    scipy_linear_algebra  factorisations of SciPy, and solutions with factors
     host            calls into Python: functions that XLA lacks, callbacks, printing
 
 Each file registers its lowerings in ``lower.LOWERINGS``; a call without a lowering runs in Python (``host``).

@@ -38,7 +38,7 @@ def _triangle(factors: Any, b: Any, lower: bool, adjoint: bool) -> Any:
     )
 
 
-def _solution(factors: Any, order: Any, b: Any, adjoint: bool) -> Any:
+def solution(factors: Any, order: Any, b: Any, adjoint: bool) -> Any:
     if adjoint:
         x = _triangle(factors, _triangle(factors, b, False, True), True, True)
         return jnp.take_along_axis(x, jnp.argsort(order, axis=-1)[..., None], axis=-2)
@@ -54,14 +54,14 @@ def _solve_factored(walk: Walk, op: Operation, a: Any, b: Any, kept: Any, adjoin
     b = b[:, None] if is_vector else b
     batch = jnp.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
     factors, b = (jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (factors, b))
-    x = _solution(factors, jnp.broadcast_to(order, (*batch, order.shape[-1])), b, adjoint)
+    x = solution(factors, jnp.broadcast_to(order, (*batch, order.shape[-1])), b, adjoint)
     return x[..., 0] if is_vector else x
 
 
 @lowers(kept_factors.inv_factored, fails=True, when=takes("adjoint"))
 def _inv_factored(walk: Walk, op: Operation, a: Any, kept: Any, adjoint: bool = False) -> Any:
     factors, order = _checked(walk, kept)
-    return _solution(
+    return solution(
         factors, order, jnp.broadcast_to(jnp.eye(factors.shape[-1], dtype=factors.dtype), factors.shape), adjoint
     )
 

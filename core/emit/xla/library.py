@@ -120,7 +120,11 @@ def _svd(walk: Walk, op: Operation, a: Any, full_matrices: bool = True, compute_
     return jnp.linalg.svd(jnp.asarray(a), full_matrices=full_matrices, compute_uv=compute_uv)
 
 
-@lowers(np.linalg.qr, when=lambda op: takes("mode")(op) and len(op.results) == 2)
+def _has_factors(op: Operation) -> bool:
+    return takes("mode")(op) and ("mode" not in op.named or op.named["mode"].constant in ("reduced", "complete", "r"))
+
+
+@lowers(np.linalg.qr, when=_has_factors)
 def _qr(walk: Walk, op: Operation, a: Any, mode: str = "reduced") -> Any:
     return jnp.linalg.qr(jnp.asarray(a), mode=mode)
 

@@ -54,6 +54,11 @@ def is_lowered(op: Operation) -> bool:
     return op.callee in LOWERINGS and (when is None or when(op))
 
 
+INTEGER = ArrayType(np.dtype(np.int64), ())
+NUMBERING: set[Any] = set()
+"""Callees whose lowerings have errors with an integer in the text."""
+
+
 @dataclass(frozen=True)
 class Site:
     """A place in the program that may raise: the exception, its text, and the types of the values in the text."""
@@ -92,6 +97,7 @@ class Walk:
         self.numbered = numbered(self.function)
         calls = [op for op in walk(self.function.block) if op.callee is raise_if]
         sizes = [sum(_words(v.type) for v in op.positional[1:]) for op in calls]
+        sizes += [_words(INTEGER) for op in walk(self.function.block) if op.callee in NUMBERING]
         self.words = max(sizes, default=0)
 
     def __getitem__(self, value: Value) -> Any:

@@ -16,7 +16,19 @@ from ...errors import BadInput
 from ...ir.dynamic import Function, walk
 from ...ir.places import Calls, raised_at
 from ...ir.typed import STACK, Dim
-from . import arrays, elementwise, factor_kernels, host, indexing, kept_factors, library, overflow, reductions, special  # noqa: F401  they register themselves
+from . import (  # noqa: F401  they register themselves
+    arrays,
+    elementwise,
+    factor_kernels,
+    host,
+    indexing,
+    kept_factors,
+    library,
+    overflow,
+    reductions,
+    scipy_linear_algebra,
+    special,
+)
 from .client import default_platform, prepare, refuse_fork, wide
 from .lower import Walk, error_at
 

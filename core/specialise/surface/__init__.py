@@ -15,6 +15,7 @@ values with ``arguments.value``, writes typed IR with ``trace.builder``, and wra
     broadcasts        np.broadcast
     creation, shapes, joining, reductions, without_nan, norms, order, calculus, products, contractions (einsum)
     library           other functions of NumPy or SciPy, called at run time; samples give their result types
+    factors           factors of SciPy, and solutions with them
     polynomials       roots, products of polynomials, convolve
     models            compiled functions of libraries that are written as NumPy programs in ``rules/``
     methods           methods and attributes of arrays;  flags: .flags and .strides;  dtype_views: .view(dtype)
@@ -33,6 +34,7 @@ from . import (  # noqa: F401
     contractions,
     creation,
     elementwise,
+    factors,
     flags,
     indexing,
     joining,

@@ -396,47 +396,6 @@ def log_softmax(trace: Trace, x: Any, axis: Any = None) -> Any:
 
 
 @written
-def cho_factor(trace: Trace, a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True) -> Any:
-    """SciPy gives ``lower`` back beside the factor: it remains known while compiling, for ``cho_solve``."""
-    import scipy.linalg
-
-    factor, _ = call(trace, scipy.linalg.cho_factor, (a, lower, overwrite_a, check_finite), {})
-    return factor, lower
-
-
-@written
-def cho_solve(trace: Trace, c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True) -> Any:
-    import scipy.linalg
-
-    c, lower = c_and_lower
-    first, second = (0, 2) if lower else (2, 0)
-    found = trace.call(scipy.linalg.solve_triangular, c, b, trans=first, lower=lower)
-    return trace.call(scipy.linalg.solve_triangular, c, found, trans=second, lower=lower)
-
-
-@written
-def lu_solve(
-    trace: Trace, lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: Any = False, check_finite: Any = True
-) -> Any:
-    import scipy.linalg
-
-    from ...rules.scipy_factorisations import interchanged
-
-    lu, piv = lu_and_piv
-    if value(trace, lu).type.ndim > 2:
-        raise refuse("scipy.lu_solve of a stack of matrices", "call it for each matrix")
-    order = trace.call(interchanged, piv, value(trace, lu).type.shape[-1])
-    lower = {"lower": True, "unit_diagonal": True}
-    if trans == 0:
-        found = trace.call(operator.getitem, trace.call(np.asarray, b), order)
-        found = trace.call(scipy.linalg.solve_triangular, lu, found, **lower)
-        return trace.call(scipy.linalg.solve_triangular, lu, found)
-    found = trace.call(scipy.linalg.solve_triangular, lu, b, trans=trans)
-    found = trace.call(scipy.linalg.solve_triangular, lu, found, trans=trans, **lower)
-    return trace.call(operator.getitem, found, trace.call(np.argsort, order))
-
-
-@written
 def solve_toeplitz(trace: Trace, c_or_cr: Any, b: Any, check_finite: Any = True) -> Any:
     import scipy.linalg
 
