@@ -37,6 +37,7 @@ class Straight(Trace):
     def __init__(self) -> None:
         self.builder = Builder()
         self.wanted = set()
+        self.matrices = {}
 
     def sees(self, kind: type) -> bool:
         return False

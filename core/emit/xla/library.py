@@ -84,7 +84,13 @@ def _without_result(op: Operation) -> Operation:
     return Operation("call", function, [*op.positional, *names.values()], tuple(names), results=[Value("", kind)])
 
 
-@lowers(error_in, fails=True, when=lambda op: is_lowered(inner := _without_result(op)) and inner.callee in FAILING)
+def _has_one_error(op: Operation) -> bool:
+    """Whether a call has a lowering with one error: SciPy's functions have several, with numbers in their texts."""
+    inner = _without_result(op)
+    return is_lowered(inner) and inner.callee in FAILING and not inner.callee.__module__.startswith("scipy")
+
+
+@lowers(error_in, fails=True, when=_has_one_error)
 def _error_in(walk: Walk, op: Operation, *operands: Any, name: str, **constants: Any) -> Any:
     """Tell whether a function fails by its own lowering, whose errors are kept from the program."""
     before = walk.failure
