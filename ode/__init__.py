@@ -9,6 +9,7 @@ numbers as a function of a vector; ``solve`` checks the arguments and returns a 
 
 from .control import CONTROLS, StepControl
 from .methods import METHODS
+from .methods.rosenbrock import RosenbrockTableau, rosenbrock
 from .methods.tableau import Tableau, tableau
 from .solution import IntegrationFailed, Solution, Stats, Status
 from .solve import odesolve
@@ -16,6 +17,7 @@ from .solve import odesolve
 __all__ = [
     "CONTROLS",
     "METHODS",
+    "RosenbrockTableau",
     "IntegrationFailed",
     "Solution",
     "Stats",
@@ -23,6 +25,7 @@ __all__ = [
     "StepControl",
     "Tableau",
     "odesolve",
+    "rosenbrock",
     "tableau",
 ]
 

@@ -9,22 +9,21 @@ from numpy.typing import NDArray
 
 from ..core import BadInput
 from .control import CONTROLS, StepControl
-from .methods import METHODS
-from .methods.tableau import Tableau
+from .methods import METHODS, Method
 from .state import Leaf
 
 
-def chosen_method(method: str | Tableau, steps: int | None) -> Tableau:
-    tableau = METHODS.get(method) if isinstance(method, str) else method
-    if not isinstance(tableau, Tableau):
+def chosen_method(method: str | Method, steps: int | None) -> Method:
+    found = METHODS.get(method) if isinstance(method, str) else method
+    if not isinstance(found, Method):
         raise BadInput(f"method {method!r} is not known; choose one of {', '.join(METHODS)}, or give a Tableau")
-    if steps is None and not len(tableau.error):
-        raise BadInput(f'method "{tableau.name}" has no error estimate; give the number of steps, as in steps=10')
+    if steps is None and not len(found.error):
+        raise BadInput(f'method "{found.name}" has no error estimate; give the number of steps, as in steps=10')
     if steps is not None and (isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1):
         raise BadInput(
             f"steps = {steps!r}; expected an integer of at least 1, the number of steps between neighbouring ts"
         )
-    return tableau
+    return found
 
 
 def times_of(ts: Any) -> NDArray[np.float64]:

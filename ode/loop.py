@@ -34,7 +34,9 @@ def equal_steps(
             memory = stepper.advance(stages)
         ys[i + 1] = y
     count = steps * (len(ts) - 1)
-    return ys, Stats(count, 0, 1 + count * stepper.evaluations, h)
+    return ys, Stats(
+        count, 0, 1 + count * stepper.evaluations, h, count * stepper.jacobians, count * stepper.factorisations
+    )
 
 
 def adaptive_steps(
@@ -97,7 +99,14 @@ def adaptive_steps(
 
     tried = controller.accepted + controller.rejected
     evaluations = 1 + (first_step is None) + stepper.evaluations * tried + stepper.dense_evaluations * dense
-    stats = Stats(controller.accepted, controller.rejected, evaluations, controller.last_step)
+    stats = Stats(
+        controller.accepted,
+        controller.rejected,
+        evaluations,
+        controller.last_step,
+        stepper.jacobians * tried,
+        stepper.factorisations * tried,
+    )
     return ys, stats, controller.code, t, y
 
 

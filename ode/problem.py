@@ -8,21 +8,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import BadInput
+from ..core import BadInput, jvp
+from .jacobians import Solver, VectorField
 from .state import Leaf, pack, unpack
-
-VectorField = Callable[[float, NDArray[Any]], NDArray[Any]]
 
 
 class Problem:
     """y' = rhs(t, y) on vectors (n,).
 
     f, args: the user's function and its further arguments. leaves: the layout of the state. dtype: of the vector.
+    jacobian: the form of the Jacobian, for implicit methods. rtol, atol: the tolerances.
     """
 
-    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], leaves: Any, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        leaves: Any,
+        dtype: np.dtype[Any],
+        jacobian: Any,
+        rtol: Any,
+        atol: Any,
+    ) -> None:
         self.rhs = vector_field(f, args, leaves, dtype)
-        self.dtype = dtype
+        self.dtype, self.jacobian, self.rtol, self.atol = dtype, jacobian, rtol, atol
+
+    def solver(self, t: float, y: NDArray[Any], shift: Any) -> Solver:
+        """Return the function that solves (shift - J) x = b, with the Jacobian J of f at t and y."""
+        return self.jacobian.solver(self.rhs, t, y, shift)
+
+    def time_derivative(self, t: float, y: NDArray[Any]) -> NDArray[Any]:
+        """Return the derivative of f with respect to t at a fixed state, (n,)."""
+        return jvp(lambda t: self.rhs(t, y), (t,), (1.0,))[1]
 
 
 def vector_field(f: Callable[..., Any], args: tuple[Any, ...], leaves: Any, dtype: np.dtype[Any]) -> VectorField:

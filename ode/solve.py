@@ -18,12 +18,13 @@ from .arguments import (
     tolerance,
 )
 from .control import MAX_STEPS, SUCCESS, StepControl
+from .jacobians import jacobian_of
 from .loop import adaptive_steps, equal_steps
-from .methods.tableau import Tableau
+from .methods import Method, RosenbrockTableau
 from .problem import Problem
 from .solution import IntegrationFailed, Solution
-from .state import layout, pack, unpack
-from .steppers.explicit import ExplicitStepper
+from .state import Leaf, layout, pack, unpack
+from .steppers import stepper_of
 
 
 def odesolve(
@@ -31,7 +32,7 @@ def odesolve(
     y0: Any,
     ts: ArrayLike,
     *args: Any,
-    method: str | Tableau = "tsit5",
+    method: str | Method = "tsit5",
     rtol: ArrayLike = 1e-6,
     atol: ArrayLike = 1e-9,
     steps: int | None = None,
@@ -40,9 +41,10 @@ def odesolve(
     max_steps: int = 100_000,
     step_control: str | StepControl = "PI",
     tstops: ArrayLike = (),
+    jacobian: Any = None,
     throw: bool = True,
 ) -> Solution:
-    """Solve y' = f(t, y, *args) from y(ts[0]) = y0 by an explicit Runge-Kutta method; it is differentiable.
+    """Solve y' = f(t, y, *args) from y(ts[0]) = y0; the solution is differentiable.
 
     Args:
         f: ``f(t, y, *args)`` takes a float t and the state in y0's structure; it returns dy/dt in the same structure.
@@ -50,8 +52,9 @@ def odesolve(
         ts: (m,) output times, rising or falling; equal neighbours are allowed. They do not restrict the adaptive steps.
         args: further arguments of f; gradients reach them.
         method: "tsit5" (order 5), "dopri5" (5), "bosh3" (3), "vern6" (6), "vern7" (7), "vern8", "dop853" (8), "vern9" (9),
-            "heun", "midpoint", "ralston" (2), "kcl43" (4); with ``steps`` also "rk4", "ck54" (4), "williamson3" (3), "euler" (1); or
-            a ``Tableau``.
+            "heun", "midpoint", "ralston" (2), "kcl43" (4); with ``steps`` also "rk4", "ck54" (4), "williamson3" (3), "euler" (1).
+            Stiff problems take "rodas5p" (5), "rodas4" (4), "ros3p" (3), "rosenbrock23" (2). Or a ``Tableau`` or a
+            ``RosenbrockTableau`` of your own.
         rtol, atol: the root mean square of the local error over atol + rtol |y| is kept below 1; numbers, or arrays of
             the size of an array y0.
         steps: take this many equal steps between neighbouring ``ts``, without error control.
@@ -61,6 +64,9 @@ def odesolve(
         step_control: "I", "PI", "PI42", "PID" or "predictive" (``CONTROLS``), or a ``StepControl``.
         tstops: times at which a step must end, such as those where f jumps; f at such a time belongs to the step before it
             and to the one after it.
+        jacobian: for implicit methods: by default found by forward mode; or a function ``jacobian(t, y, *args)`` that returns
+            (n, n), for a state that is a vector; or (lower, upper), the numbers of diagonals beside the main one of a
+            banded Jacobian.
         throw: whether to raise an error if the last time is not reached; else the solution's ``status`` tells.
 
     Returns:
@@ -77,7 +83,7 @@ def odesolve(
     >>> solution.y.round(5).tolist()
     [1.0, 0.36788, 0.13534]
     """
-    tableau = chosen_method(method, steps)
+    chosen = chosen_method(method, steps)
     if not callable(f):
         raise BadInput(f"f is {type(f).__name__}; odesolve needs a function f(t, y, *args) that returns dy/dt")
     times = times_of(ts)
@@ -87,12 +93,17 @@ def odesolve(
         y = y.astype(float)
     if not np.all(np.isfinite(y)):
         raise BadInput(f"y0 holds a value that is not finite: {y0!r}")
-    problem = Problem(f, args, leaves, y.dtype)
-    stepper = ExplicitStepper(tableau, y.dtype)
+    relative, absolute = tolerance(rtol, "rtol", size, leaves), tolerance(atol, "atol", size, leaves)
+    if isinstance(chosen, RosenbrockTableau) and y.dtype.kind == "c":
+        raise BadInput(
+            f"{chosen.name} solves real states; give the real and imaginary parts of y0 apart, as in (z.real, z.imag)"
+        )
+    form = jacobian_of(jacobian, args, size, isinstance(leaves, Leaf) and len(leaves.shape) == 1)
+    problem = Problem(f, args, leaves, y.dtype, form, relative, absolute)
+    stepper = stepper_of(chosen, y.dtype)
     if steps is not None:
         rows, stats = equal_steps(stepper, problem, y, times, steps)
-        return Solution(times, unpack(rows, leaves), stats, SUCCESS, tableau.name, times[-1], unpack(rows[-1], leaves))
-    relative, absolute = tolerance(rtol, "rtol", size, leaves), tolerance(atol, "atol", size, leaves)
+        return Solution(times, unpack(rows, leaves), stats, SUCCESS, chosen.name, times[-1], unpack(rows[-1], leaves))
     if not np.all(relative + absolute > 0):
         raise BadInput("rtol and atol are both 0 for some component; no step could be accepted")
     check_positive(first_step, "first_step")
@@ -103,7 +114,7 @@ def odesolve(
     rows, stats, code, t, y = adaptive_steps(
         stepper, problem, y, times, stops, control, relative, absolute, first_step, float(max_step), max_steps
     )
-    solution = Solution(times, unpack(rows, leaves), stats, code, tableau.name, t, unpack(y, leaves))
+    solution = Solution(times, unpack(rows, leaves), stats, code, chosen.name, t, unpack(y, leaves))
     if throw and code > 1:
         raise IntegrationFailed(_reason(code, max_steps, t, times[-1], stats.last_step), solution)
     return solution

@@ -4,16 +4,19 @@ from .dop853 import DOP853
 from .low_order import BOSH3, EULER, HEUN, MIDPOINT, RALSTON, RK4
 from .low_storage import CARPENTER_KENNEDY54, KENNEDY43, WILLIAMSON3
 from .order5 import DOPRI5, TSIT5
+from .rosenbrock import RODAS4, RODAS5P, ROS3P, ROSENBROCK23, RosenbrockTableau
 from .tableau import Tableau, tableau
 from .verner import VERN6, VERN7, VERN8, VERN9
 
-METHODS = {
+Method = Tableau | RosenbrockTableau
+
+METHODS: dict[str, Method] = {
     m.name: m
     for m in (
         EULER, MIDPOINT, HEUN, RALSTON, RK4, BOSH3, DOPRI5, TSIT5, VERN6, VERN7, VERN8, DOP853, VERN9,
-        WILLIAMSON3, CARPENTER_KENNEDY54, KENNEDY43,
+        WILLIAMSON3, CARPENTER_KENNEDY54, KENNEDY43, ROSENBROCK23, ROS3P, RODAS4, RODAS5P,
     )
 }  # fmt: skip
 """The name of a method -> its coefficients."""
 
-__all__ = ["METHODS", "Tableau", "tableau"]
+__all__ = ["METHODS", "Method", "RosenbrockTableau", "Tableau", "tableau"]

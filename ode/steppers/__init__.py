@@ -10,3 +10,20 @@ A stepper makes one step of a method; the loops (``loop.py``) know nothing else 
 
 with h = t_new - t. ``start`` and ``step`` return arrays of fixed shapes, so that the loops compile.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..methods import Method, RosenbrockTableau
+from .explicit import ExplicitStepper
+from .rosenbrock import RosenbrockStepper
+
+
+def stepper_of(method: Method, dtype: np.dtype[Any]) -> Any:
+    """Return the stepper of a method, for a state of a dtype."""
+    if isinstance(method, RosenbrockTableau):
+        return RosenbrockStepper(method, dtype)
+    return ExplicitStepper(method, dtype)

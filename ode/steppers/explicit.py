@@ -27,6 +27,7 @@ class ExplicitStepper:
         self.dense = tableau.dense_output(dtype)
         self.evaluations = len(self.fractions)
         self.dense_evaluations = len(self.dense.fractions)
+        self.jacobians = self.factorisations = 0
 
     def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any]) -> NDArray[Any]:
         return slope[None]

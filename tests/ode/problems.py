@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-REFERENCE = Path(__file__).parents[1] / "reference" / "ivp_nonstiff.json"
-PUBLISHED = json.loads(REFERENCE.read_text())["problems"]
+REFERENCE = Path(__file__).parents[1] / "reference"
+PUBLISHED = json.loads((REFERENCE / "ivp_nonstiff.json").read_text())["problems"]
+STIFF = json.loads((REFERENCE / "ivp_stiff.json").read_text())["problems"]
 
 
 def lotka(t, y, a, b, c, d):
@@ -84,6 +85,46 @@ def driven_exact(t):
     return np.stack([np.exp(np.sin(t * t)), np.exp(np.cos(t * t))], axis=-1)
 
 
+def van_der_pol_eps(t, y, eps):
+    return np.stack([y[1], ((1 - y[0] ** 2) * y[1] - y[0]) / eps])
+
+
+def robertson(t, y, k1, k2, k3):
+    slow, fast = k1 * y[0] - k3 * y[1] * y[2], k2 * y[1] ** 2
+    return np.stack([-slow, slow - fast, fast])
+
+
+def oregonator(t, y, s, q, w):
+    return np.stack([
+        s * (y[1] + y[0] * (1 - q * y[0] - y[1])), (y[2] - (1 + y[0]) * y[1]) / s, w * (y[0] - y[2])
+    ])  # fmt: skip
+
+
+def hires(t, y):
+    bound = 280 * y[5] * y[7]
+    return np.stack([
+        -1.71 * y[0] + 0.43 * y[1] + 8.32 * y[2] + 0.0007,
+        1.71 * y[0] - 8.75 * y[1],
+        -10.03 * y[2] + 0.43 * y[3] + 0.035 * y[4],
+        8.32 * y[1] + 1.71 * y[2] - 1.12 * y[3],
+        -1.745 * y[4] + 0.43 * y[5] + 0.43 * y[6],
+        -bound + 0.69 * y[3] + 1.71 * y[4] - 0.43 * y[5] + 0.69 * y[6],
+        bound - 1.81 * y[6],
+        -bound + 1.81 * y[6],
+    ])  # fmt: skip
+
+
+def diffusing_brusselator(t, y, a, b, alpha):
+    """u1, v1, u2, v2, ... at the inner points of (0, 1), with fixed values at the ends."""
+    values = y.reshape(-1, 2)
+    edge = np.stack([a, b / a])[None]
+    padded = np.concatenate([edge, values, edge])
+    spread = alpha * (len(values) + 1) ** 2 * (padded[:-2] - 2 * values + padded[2:])
+    u, v = values[:, 0], values[:, 1]
+    reaction = np.stack([a + u * u * v - (b + 1) * u, b * u - u * u * v], axis=1)
+    return (spread + reaction).reshape(-1)
+
+
 RIGHT_HAND_SIDES = {
     "lotka": (lotka, ["a", "b", "c", "d"]),
     "lorenz": (lorenz, ["sigma", "rho", "beta"]),
@@ -93,12 +134,18 @@ RIGHT_HAND_SIDES = {
     "vdpol@mu1": (van_der_pol, ["mu"]),
     "arenstorf": (arenstorf, ["mu"]),
     "pleiades": (pleiades, ["m"]),
+    "vdpol": (van_der_pol, ["mu"]),
+    "vdpol_eps": (van_der_pol_eps, ["eps"]),
+    "rober": (robertson, ["k1", "k2", "k3"]),
+    "orego": (oregonator, ["s", "q", "w"]),
+    "hires": (hires, []),
+    "bruss1d": (diffusing_brusselator, ["A", "B", "alpha"]),
 }
 
 
 def published(name):
     """f, y0, (t0, t1), args and the end value of a published problem."""
-    problem = PUBLISHED[name]
+    problem = PUBLISHED[name] if name in PUBLISHED else STIFF[name]
     f, parameters = RIGHT_HAND_SIDES[name]
     args = [problem["params"][p] for p in parameters]
     args = [np.array(a, dtype=float) if isinstance(a, list) else a for a in args]

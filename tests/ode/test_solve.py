@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.ode import CONTROLS, METHODS, IntegrationFailed, Solution, Status, StepControl, odesolve, tableau
+from morula.ode import CONTROLS, METHODS, IntegrationFailed, Solution, Status, StepControl, Tableau, odesolve, tableau
 
 from .problems import kepler, kepler_exact, kepler_start
 
-ADAPTIVE = [name for name, method in METHODS.items() if len(method.error)]
+EXPLICIT = [name for name, method in METHODS.items() if isinstance(method, Tableau)]
+ADAPTIVE = [name for name in EXPLICIT if len(METHODS[name].error)]
 
 
 def decay(t, y, rate=1.0):

@@ -1,0 +1,68 @@
+"""Steps of Rosenbrock methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..methods.rosenbrock import RosenbrockTableau
+from ..problem import Problem
+
+
+class RosenbrockStepper:
+    """The step of a ``RosenbrockTableau``. The memory is f at the start of the step (n,).
+
+    The Jacobian is differentiated like everything else in a step: the order of the gradient rests on it.
+
+    tableau: the method. dtype: of the state.
+    """
+
+    def __init__(self, tableau: RosenbrockTableau, dtype: np.dtype[Any]) -> None:
+        self.tableau = tableau
+        self.name, self.order, self.error_order = tableau.name, tableau.order, tableau.error_order
+        self.is_adaptive = True
+        self.a, self.C = tableau.a.astype(dtype), tableau.C.astype(dtype)
+        self.c, self.d = tableau.c.tolist(), tableau.d.tolist()
+        self.m, self.error_weights = tableau.m.astype(dtype), tableau.error.astype(dtype)
+        self.interpolant = tableau.interpolant.astype(dtype)
+        stages = len(self.c)
+        self.evaluations = stages if tableau.is_last_stage_at_end else stages + 1
+        self.evaluations -= 1  # f at the start is the memory
+        self.dense_evaluations = 0
+        self.jacobians = self.factorisations = 1
+
+    def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any]) -> NDArray[Any]:
+        return slope
+
+    def step(
+        self, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: NDArray[Any]
+    ) -> tuple[NDArray[Any], tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
+        h = t_new - t
+        solve = problem.solver(t, y, 1.0 / (h * self.tableau.gamma))
+        drift = problem.time_derivative(t, y)
+        f = memory
+        u = solve(f + (h * self.d[0]) * drift)[None]
+        for i in range(1, len(self.c)):
+            point = y + np.dot(self.a[i, :i], u)
+            f = problem.rhs(t_new if self.c[i] == 1.0 else t + self.c[i] * h, point)
+            right = f + np.dot(self.C[i, :i] / h, u)
+            if self.d[i]:
+                right = right + (h * self.d[i]) * drift
+            u = np.concatenate((u, solve(right)[None]))
+        y_new = y + np.dot(self.m, u)
+        if not self.tableau.is_last_stage_at_end:
+            f = problem.rhs(t_new, y_new)
+        return y_new, (u, memory, f)
+
+    def error(self, h: float, stages: Any) -> NDArray[Any]:
+        return np.dot(self.error_weights, stages[0])[None]
+
+    def advance(self, stages: Any) -> NDArray[Any]:
+        return stages[2]
+
+    def polynomial(self, problem: Problem, t: float, t_new: float, y: NDArray[Any], stages: Any) -> NDArray[Any]:
+        u, f0, f1 = stages
+        h = t_new - t
+        return np.dot(self.interpolant, np.concatenate((u, (h * f0)[None], (h * f1)[None])))

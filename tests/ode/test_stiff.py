@@ -1,0 +1,148 @@
+"""Implicit methods reach published end values of stiff problems, with any form of the Jacobian."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import morula as mo
+from morula.ode import METHODS, odesolve
+
+from .problems import diffusing_brusselator, driven, driven_exact, published, van_der_pol
+
+ACCURATE = {"rosenbrock23": 1e-4, "ros3p": 1e-5, "rodas4": 1e-6, "rodas5p": 1e-6}
+
+
+@pytest.mark.parametrize("problem, name", [
+    ("vdpol", "rodas5p"), ("rober", "rodas5p"), ("orego", "rodas5p"), ("hires", "rodas5p"), ("hires", "rodas4"),
+    ("rober", "rodas4"), ("hires", "ros3p"), ("hires", "rosenbrock23"),
+])  # fmt: skip
+def test_published_end_values(problem, name):
+    f, y0, span, args, expected = published(problem)
+    tol = ACCURATE[name]
+    atol = tol * np.array([1e-6, 1e-10, 1e-6]) if problem == "rober" else 1e-3 * tol
+    y = odesolve(f, y0, span, *args, method=name, rtol=tol, atol=atol).y[-1]
+    assert np.allclose(y, expected, rtol=300 * tol, atol=0)
+
+
+def test_a_very_stiff_problem_compiled():
+    f, y0, span, args, expected = published("vdpol_eps")
+    solve = mo.jit(
+        lambda y0, eps: odesolve(f, y0, span, eps, method="rodas5p", rtol=1e-8, atol=1e-8).y[-1], target="native"
+    )
+    assert np.allclose(solve(y0, *args), expected, rtol=1e-6)
+
+
+def test_steps_grow_with_the_slow_solution():
+    """Robertson's reaction to t = 1e11 takes fewer steps than an explicit method would for its first second."""
+    f, y0, span, args, _ = published("rober")
+    stats = odesolve(f, y0, span, *args, method="rodas5p", rtol=1e-6, atol=1e-10).stats
+    assert stats.accepted < 300 and stats.jacobians == stats.factorisations == stats.accepted + stats.rejected
+
+
+class TestForms:
+    """A diffusing reaction: the same solution with each form of the Jacobian."""
+
+    _, y0, span, args, expected = published("bruss1d")
+
+    def test_banded(self):
+        y = odesolve(
+            diffusing_brusselator,
+            self.y0,
+            self.span,
+            *self.args,
+            method="rodas5p",
+            jacobian=(2, 2),
+            rtol=1e-5,
+            atol=1e-5,
+        ).y
+        assert np.allclose(y[-1], self.expected, atol=1e-4)
+
+    def test_all_forms_agree(self):
+        y0 = self.y0[:20]
+        args = (1.0, 3.0, 0.02)
+
+        def given(t, y, *args):
+            return mo.jacobian(lambda y: diffusing_brusselator(t, y, *args))(y)
+
+        ys = [
+            odesolve(diffusing_brusselator, y0, [0.0, 1.0], *args, method="rodas4", jacobian=form).y[-1]
+            for form in (None, given, (2, 2), (3, 4))
+        ]
+        for y in ys[1:]:
+            assert np.allclose(y, ys[0], rtol=1e-11)
+
+    @pytest.mark.parametrize("jacobian, message", [
+        ((2,), r"jacobian is \(2,\); expected None, a function jacobian"),
+        ((2, 20), r"jacobian is \(2, 20\).* each from 0 to 1"),
+        (lambda t, y, mu: np.eye(3), r"jacobian returned shape \(3, 3\); the state has 2 components: expected \(2, 2\)"),
+    ])  # fmt: skip
+    def test_wrong_forms(self, jacobian, message):
+        with pytest.raises(mo.BadInput, match=message):
+            odesolve(van_der_pol, np.array([2.0, 0.0]), [0, 1], 5.0, method="rodas4", jacobian=jacobian)
+
+    def test_a_function_needs_a_vector(self):
+        with pytest.raises(mo.BadInput, match="jacobian is a function, which needs a state that is a vector"):
+            odesolve(lambda t, y: -y, 1.0, [0, 1], method="rodas4", jacobian=lambda t, y: -1.0)
+
+
+class TestGradients:
+    def loss(self, y0, mu, method, tol=1e-5):
+        return odesolve(van_der_pol, y0, [0.0, 0.5, 1.0], mu, method=method, rtol=tol, atol=tol).y[1:].sum()
+
+    @pytest.mark.parametrize("name", ["rosenbrock23", "ros3p", "rodas4", "rodas5p"])
+    def test_against_forward_sensitivities(self, name):
+        """s' = J s + df/dmu, solved with the problem by a method of high order."""
+        y0, mu = np.array([1.2, 0.3]), 5.0
+
+        def sensitivities(t, z):
+            y, s = z[:2], z[2:].reshape(2, 3)
+            j = np.array([[0.0, 1.0], [-2 * mu * y[0] * y[1] - 1, mu * (1 - y[0] ** 2)]])
+            ds = j @ s
+            ds[1, 2] += (1 - y[0] ** 2) * y[1]
+            return np.concatenate([van_der_pol(t, y, mu), ds.reshape(-1)])
+
+        start = np.concatenate([y0, np.eye(2, 3).reshape(-1)])
+        z = odesolve(sensitivities, start, [0.0, 0.5, 1.0], method="dop853", rtol=1e-12, atol=1e-12).y
+        expected = z[1:, 2:].reshape(2, 2, 3).sum(axis=(0, 1))
+        tol = 1e-5 if METHODS[name].order < 4 else 1e-8
+        dy0, dmu = mo.gradient(lambda y0, mu: self.loss(y0, mu, name, tol), y0, mu)
+        assert np.allclose([*dy0, dmu], expected, rtol=300 * tol)
+
+    @pytest.mark.parametrize("target", ["native", "xla"])
+    def test_compiled(self, target):
+        y0, mu = np.array([1.2, 0.3]), 5.0
+        f = mo.value_and_grad(self.loss, (0, 1))
+        value, (dy0, dmu) = mo.jit(f, target=target, static_argnums=2)(y0, mu, "rodas5p")
+        expected, (ey0, emu) = f(y0, mu, "rodas5p")
+        assert np.isclose(value, expected, rtol=1e-9) and np.allclose([*dy0, dmu], [*ey0, emu], rtol=1e-6)
+
+    def test_second_derivatives(self):
+        hessian = mo.hessian(
+            lambda x: odesolve(lambda t, y: -x * y**2, 1.0, [0.0, 1.5], method="rodas5p", rtol=1e-6).y[-1]
+        )
+        assert np.isclose(hessian(0.8), 2 * 1.5**2 / (1 + 1.2) ** 3, rtol=1e-3)
+
+    def test_times_and_jumps(self):
+        """The last time moves the last step; inner times move along the dense output."""
+
+        def value(ts):
+            return odesolve(driven, driven_exact(0.3), ts, method="rodas5p", rtol=1e-9, atol=1e-9).y[1:, 0].sum()
+
+        ts = np.array([0.3, 0.6, 1.1])
+        d = mo.gradient(value, ts)[0]
+        slope = 2 * ts * np.cos(ts**2) * np.exp(np.sin(ts**2))
+        assert np.allclose(d[1:], slope[1:], rtol=1e-5)
+
+    def test_banded(self):
+        def loss(alpha, form):
+            f = lambda t, y, alpha: diffusing_brusselator(t, y, 1.0, 3.0, alpha)  # noqa: E731
+            y0 = 1.0 + np.sin(np.arange(12.0))
+            return np.sum(odesolve(f, y0, [0.0, 0.5], alpha, method="rodas4", jacobian=form).y[-1] ** 2)
+
+        assert np.isclose(mo.grad(loss)(0.02, (2, 2)), mo.grad(loss)(0.02, None), rtol=1e-9)
+
+
+def test_complex_states_are_refused():
+    with pytest.raises(mo.BadInput, match="rodas5p solves real states; give the real and imaginary parts of y0 apart"):
+        odesolve(lambda t, z: (-3 + 2j) * z, 1 + 1j, [0.0, 1.0], method="rodas5p")
