@@ -6,10 +6,12 @@ for Hermitian positive definite matrices, ``minres`` and ``symmlq`` for Hermitia
 ``idrs`` for all square ones, ``lsqr`` and ``lsmr`` for least squares. ``preconditioners`` speed them up. ``solve`` chooses
 between them and the direct methods of structured operators. One more solve gives the gradient with respect to b and to the
 arrays that define A. ``functions`` estimates traces and log-determinants, and multiplies functions of matrices with
-vectors. ``tensors`` holds decompositions of tensors: ``tensor_train``, ``tucker``, ``cp``.
+vectors. ``eigen`` finds some eigenpairs or singular triplets of large matrices: ``eigsh``, ``eigs``, ``lobpcg``, ``svds``,
+``randomised_svd``. ``tensors`` holds decompositions of tensors: ``tensor_train``, ``tucker``, ``cp``.
 """
 
-from . import functions, preconditioners, tensors
+from . import eigen, functions, preconditioners, tensors
+from .eigen import Eigenpairs, SingularTriplets, eigs, eigsh, lobpcg, randomised_svd, svds
 from .krylov import Solution, Status, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres, symmlq
 from .operators import (
     Banded,
@@ -48,6 +50,7 @@ __all__ = [
     "Conjugate",
     "Dense",
     "Diagonal",
+    "Eigenpairs",
     "FunctionOperator",
     "Identity",
     "Jacobian",
@@ -57,6 +60,7 @@ __all__ = [
     "Product",
     "Scaled",
     "ScipyOperator",
+    "SingularTriplets",
     "Solution",
     "Sparse",
     "Status",
@@ -70,15 +74,21 @@ __all__ = [
     "bicgstab",
     "cg",
     "cp",
+    "eigen",
+    "eigs",
+    "eigsh",
     "fold",
     "functions",
     "gmres",
     "idrs",
+    "lobpcg",
     "lsmr",
     "lsqr",
     "minres",
     "preconditioners",
+    "randomised_svd",
     "solve",
+    "svds",
     "symmlq",
     "tensor_train",
     "tensors",

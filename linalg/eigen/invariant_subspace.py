@@ -1,0 +1,241 @@
+"""The derivative of an invariant subspace, by the implicit function theorem and one deflated solve.
+
+A basis Q of the wanted space and the small matrix S satisfy A Q = M Q S and Q^H M Q = I. A change of A or M moves Q by Z
+within the complement, which solves the Sylvester equation P^H (A Z - M Z S) = -P^H (dA Q - dM Q S), where P = I - Q Q^H M
+projects onto it. This needs a gap between the wanted eigenvalues and the others, but none among the wanted ones: these are
+told apart by the eigenvalues of S, a small dense matrix, whose derivative is that of ``np.linalg.eigh`` or ``eig``. The
+Sylvester equation is solved for all columns at once by a Krylov method, which is itself differentiated implicitly, so
+derivatives may be nested.
+
+G.W. Stewart, "Error and perturbation bounds for subspaces associated with certain eigenvalue problems", SIAM Rev. 15
+(1973) 727-764, section 4; J.-G. Sun, Matrix Perturbation Analysis (2001), chapter 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core import MorulaError, adjoint, constant, implicit, nestlevel, stop_gradient, tangent, tree
+from ..krylov import gmres, minres
+from ..operators import LinearOperator
+from .bases import dagger, times
+
+RTOL = 1e-11
+"""The relative tolerance of the deflated solves."""
+RESOLUTION = 1e3
+"""Eigenvalues that differ by so many rounding errors of the largest one count as equal."""
+
+
+@dataclass
+class Problem:
+    """The eigenproblem A x = lambda M x, and how its deflated systems are solved."""
+
+    name: str
+    """What error messages call it: the public function."""
+    A: LinearOperator
+    M: Any
+    """The operator of M, or None for the identity."""
+    hermitian: bool
+    preconditioner: Any = None
+    """An operator that approximates the inverse of A - sigma M, or None."""
+    definite: bool = False
+    """Whether the preconditioner is positive definite."""
+    remedy: str = "raise max_iterations or size, or loosen rtol"
+    """What to do about an iteration that has not converged."""
+
+
+class Deflated(LinearOperator):
+    """Z -> P^H (A P Z - M P Z S) + gamma M Q (M Q)^H Z for matrices Z (n, k), as vectors.
+
+    The second term makes it invertible, and does not act on the complement.
+    """
+
+    def __init__(self, A: LinearOperator, M: Any, Q: Any, MQ: Any, S: Any, gamma: Any) -> None:
+        self.A, self.M, self.Q, self.MQ, self.S, self.gamma = A, M, Q, MQ, S, gamma
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        size = self.Q.shape[0] * self.Q.shape[1]
+        return size, size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.result_type(self.A.dtype, self.Q)
+
+    def matvec(self, x: Any) -> Any:
+        Z = np.reshape(x, self.Q.shape)
+        inside = dagger(self.MQ) @ Z
+        Z = Z - self.Q @ inside
+        Y = self.A @ Z - times(self.M, Z) @ self.S
+        return np.ravel(Y - self.MQ @ (dagger(self.Q) @ Y - self.gamma * inside))
+
+    def transpose(self) -> LinearOperator:
+        M = None if self.M is None else self.M.T
+        return Deflated(self.A.T, M, np.conj(self.Q), np.conj(self.MQ), self.S.T, self.gamma)
+
+
+class DeflatedInverse(LinearOperator):
+    """The preconditioner of ``Deflated`` from the inverse T of A - sigma M: Y -> P T P^H Y + Q Q^H Y."""
+
+    def __init__(self, inverse: LinearOperator, Q: Any, MQ: Any) -> None:
+        self.inverse, self.Q, self.MQ = inverse, Q, MQ
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        size = self.Q.shape[0] * self.Q.shape[1]
+        return size, size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.result_type(self.inverse.dtype, self.Q)
+
+    def matvec(self, x: Any) -> Any:
+        Y = np.reshape(x, self.Q.shape)
+        inside = dagger(self.Q) @ Y
+        Z = self.inverse @ (Y - self.MQ @ inside)
+        return np.ravel(Z - self.Q @ (dagger(self.MQ) @ Z - inside))
+
+    def transpose(self) -> LinearOperator:
+        return DeflatedInverse(self.inverse.T, np.conj(self.Q), np.conj(self.MQ))
+
+
+@constant
+def images(problem: Problem, Q: Any) -> tuple[Any, Any]:
+    """Return A Q and M Q."""
+    return problem.A @ Q, times(problem.M, Q)
+
+
+def invariant(problem: Problem, Q: Any, AQ: Any, converged: bool) -> tuple[Any, Any]:
+    """Return Q and S = Q^H A Q as differentiable functions of the arrays that define A and M.
+
+    Q: an orthonormal basis (n, k) of an invariant subspace, which is taken as a constant.
+    AQ: A Q, which is taken as a constant.
+    """
+    A, M = problem.A, problem.M
+    S = dagger(Q) @ AQ
+    if problem.hermitian:
+        S = 0.5 * (S + dagger(S))
+    if nestlevel() == 0:
+        return Q, S
+    restore = tree.flatten((Q, S))[1]
+
+    def residual(x: Any) -> Any:
+        Q, S = x
+        MQ = times(M, Q)
+        return A @ Q - MQ @ S, 0.5 * (dagger(Q) @ MQ - np.eye(Q.shape[1]))
+
+    def backward(pull: Any, dx: Any) -> Any:
+        _refuse(problem, converged)
+        q, s = invariant(problem, Q, AQ, converged)
+        dQ, dS = restore(dx)
+        MQ = times(M, q)
+        turn = dagger(q) @ dQ + dagger(s) @ dS - dS @ dagger(s)
+        right = dQ if problem.hermitian else dQ + A.H @ (q @ dS)
+        W = _solved(problem, q, MQ, s, right - MQ @ (dagger(q) @ right), True)
+        return tree.flatten((W - q @ dS, 0.5 * (turn + dagger(turn))))[0]
+
+    def forward(push: Any, dr: Any) -> Any:
+        _refuse(problem, converged)
+        q, s = invariant(problem, Q, AQ, converged)
+        r, normalisation = restore(dr)
+        MQ = times(M, q)
+        inside = dagger(q) @ r
+        Z = _solved(problem, q, MQ, s, r - MQ @ inside, False)
+        C = 0.5 * (normalisation + dagger(normalisation))
+        dS = s @ C - C @ s - inside
+        if not problem.hermitian:
+            dS = dS + dagger(q) @ (A @ Z)
+        return tree.flatten((Z + q @ C, dS))[0]
+
+    return implicit((Q, S), residual, (backward, forward))
+
+
+def _solved(problem: Problem, Q: Any, MQ: Any, S: Any, right: Any, turned: bool) -> Any:
+    """Return the solution (n, k) of the deflated system, or of its adjoint."""
+    gamma = stop_gradient(np.max(np.abs(np.diagonal(S))))
+    B = Deflated(problem.A, problem.M, Q, MQ, S, gamma + 1.0 * (gamma == 0.0))
+    T = None if problem.preconditioner is None else DeflatedInverse(problem.preconditioner, Q, MQ)
+    n, k = Q.shape
+    limit = 10 * n
+    b = np.ravel(right)
+    if problem.hermitian and (T is None or problem.definite):
+        found = minres(B, b, preconditioner=T, rtol=RTOL, max_iterations=limit)
+    else:
+        found = gmres(
+            B.H if turned else B, b, preconditioner=T, rtol=RTOL, max_iterations=limit, restart=min(n * k, 100)
+        )
+    if not found.converged:
+        raise MorulaError(
+            f"{problem.name}: no gradient, since the deflated system was not solved (residual norm"
+            f" {found.residual_norm:.3g}, of {np.linalg.norm(b):.3g} at the start). The last of the {k} eigenvalues may equal"
+            " one that is left out: choose k so that they are apart; or give sigma or a preconditioner"
+        )
+    return np.reshape(found.x, (n, k))
+
+
+def _refuse(problem: Problem, converged: bool) -> None:
+    if not converged:
+        raise MorulaError(f"{problem.name}: no gradient, since the iteration did not converge; {problem.remedy}")
+
+
+def hermitian_pairs(problem: Problem, Q: Any, S: Any) -> tuple[Any, Any]:
+    """Return the eigenvalues of S in ascending order, and the eigenvectors of A in the space of Q.
+
+    Eigenvalues that are equal to rounding are made equal, so that the derivative of ``eigh`` sees that they are repeated.
+    """
+    if problem.M is not None:
+        L = np.linalg.cholesky(dagger(Q) @ (problem.M @ Q))
+        inverse = np.linalg.inv(L)
+        Q, S = Q @ dagger(inverse), inverse @ S @ dagger(inverse)
+    S = 0.5 * (S + dagger(S))
+    S = S + stop_gradient(_merged(S) - S)
+    values, V = np.linalg.eigh(S)
+    X = Q @ V
+    return values, X if nestlevel() == 0 else _told_apart(X, stop_gradient(values), problem.name)
+
+
+def _merged(S: Any) -> Any:
+    """Return the nearly diagonal S with entries off the diagonal of the size of rounding removed, and values merged."""
+    d = np.real(np.diagonal(S))
+    near = _near(d)
+    merged = np.min(np.where(near, d[None, :], np.inf), axis=1)
+    off = np.where(np.abs(S) <= _resolution(d), 0.0, S)
+    return np.where(np.eye(d.shape[0], dtype=bool), merged, off)
+
+
+def _resolution(values: Any) -> Any:
+    return RESOLUTION * np.finfo(values.dtype).eps * np.max(np.abs(values))
+
+
+def _near(values: Any) -> Any:
+    """Return a mask (k, k) of the pairs of values that are equal to rounding."""
+    return np.abs(values[:, None] - values[None, :]) <= _resolution(values)
+
+
+def _told_apart(X: Any, values: Any, name: str) -> Any:
+    """Return X; its pullback refuses cotangents that tell the vectors of one eigenspace apart."""
+    return np.copy(X)
+
+
+@adjoint(_told_apart)
+def _told_apart_with_pullback(X: Any, values: Any, name: str) -> tuple[Any, Any]:
+    def back(dX: Any) -> tuple[Any, Any, Any]:
+        G = dagger(X) @ dX
+        size = np.max(np.linalg.norm(X, axis=0)) * np.linalg.norm(dX)
+        turned = np.where(_near(values), np.abs(G - dagger(G)), 0.0) * (1.0 - np.eye(values.shape[0]))
+        if np.max(turned) > np.finfo(values.dtype).eps ** 0.5 * size:
+            raise MorulaError(
+                f"{name}: no gradient, since the loss depends on single vectors of a repeated eigenvalue, which are not"
+                " determined. Use a function of the whole eigenspace, such as its projector X X^H"
+            )
+        return dX, None, None
+
+    return np.copy(X), back
+
+
+@tangent(_told_apart)
+def _told_apart_with_tangent(X: Any, values: Any, name: str) -> tuple[Any, Any]:
+    return np.copy(X), lambda dX, *others: dX
