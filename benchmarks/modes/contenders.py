@@ -27,11 +27,15 @@ def _peer(library: str, derivative: Derivative) -> Callable[..., Any]:
     return found[derivative.name]
 
 
+def _static(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """The positions of the integers, which all compilers are told: JAX differentiates loops of a known length only."""
+    return tuple(i for i, a in enumerate(args) if isinstance(a, int))
+
+
 def _in_jax(derivative: Derivative, args: tuple[Any, ...]) -> Call:
     import jax
 
-    static = tuple(i for i, a in enumerate(args) if isinstance(a, int))
-    compiled = jax.jit(_peer("jax", derivative), static_argnums=static)
+    compiled = jax.jit(_peer("jax", derivative), static_argnums=_static(args))
     on_device = [jax.device_put(a) if isinstance(a, np.ndarray) else a for a in args]
     return lambda: compiled(*on_device)
 
@@ -59,7 +63,7 @@ def _compiled(target: str) -> Callable[[Derivative, tuple[Any, ...]], Call]:
     def start(derivative: Derivative, args: tuple[Any, ...]) -> Call:
         import morula as mo
 
-        compiled = mo.jit(derivative.morula, target=target)
+        compiled = mo.jit(derivative.morula, target=target, static_argnums=_static(args))
         return lambda: compiled(*args)
 
     return start

@@ -238,11 +238,16 @@ class _Entry:
     def test_fixed(self, x: Any, expression: str) -> None:
         if isinstance(x, IDENTICAL) or callable(x):
             self.tests.append(f"{expression} is {self.constant(x)}")
-        elif isinstance(x, (str, bytes, Static)):
-            name = self.local(expression)
-            self.tests.append(f"type({name}) is {self.constant(type(x))} and {name} == {self.constant(x)}")
+        elif isinstance(x, Static):
+            self.test_equal(x.value, expression)
+        elif isinstance(x, (str, bytes)):
+            self.test_equal(x, expression)
         else:
             raise _Refused
+
+    def test_equal(self, x: Any, expression: str) -> None:
+        name = self.local(expression)
+        self.tests.append(f"type({name}) is {self.constant(type(x))} and {name} == {self.constant(x)}")
 
     def test_holder(self, layout: Holder, expression: str) -> None:
         kind = layout.kind

@@ -552,3 +552,15 @@ def test_later_calls_take_the_quick_way_whatever_is_guarded(f):
     compiled.enter = compiled.general = lambda *args: (slow.append(args), general(*args))[1]
     assert [compiled(x) for x in (1.0, 2.0, 3.0, 4.0)] == [2.0, 4.0, 6.0, 8.0]
     assert len(slow) == 1
+
+
+@pytest.mark.parametrize("static", [{"static_argnums": 1}, {"static_argnames": "n"}])
+def test_later_calls_with_static_arguments_take_the_quick_way(static):
+    compiled, slow = mo.jit(lambda x, n: x * n, **static), []
+    general = compiled.general
+    compiled.enter = compiled.general = lambda *args, **named: (slow.append(args), general(*args, **named))[1]
+    call = (lambda x, n: compiled(x, n)) if "static_argnums" in static else (lambda x, n: compiled(x, n=n))
+    assert [call(x, 3) for x in (1.0, 2.0, 4.0)] == [3.0, 6.0, 12.0]
+    assert len(slow) == 1
+    assert [call(2.0, 4), call(2.0, 4), call(2.0, 4.0)] == [8.0, 8.0, 8.0]
+    assert len(slow) == 3
