@@ -17,6 +17,7 @@ from ..ir.memory_policies import policy_of
 from ..ir.typed import custom as operation, inverts, rerun_begins, rerun_ends
 from ..jacobians import series as taylor_mode
 from ..jacobians.functions import forwarddiff, hessian, jacfwd, jacobian
+from ..jacobians.matrices import each
 from ..passes.reverse.cotangents import conform
 from ..rules import find_rule
 from ..rules.connected import connected
@@ -24,6 +25,7 @@ from ..rules.registry import ADJOINTS, key_of
 from ..source.definitions import describe
 from ..source.requirements import check_function
 from ..specialise import pushforwards, transforms
+from ..specialise.batches import trace_lanes
 from ..specialise.functions import Captured, constant_for_derivatives
 from ..specialise.surface.operators import stored
 from ..specialise.traced import BY_RULE, Array, Traced, always_traces
@@ -46,6 +48,9 @@ always_traces(taylor_mode.taylor)(
     lambda trace, f, x, order, series=None: taylor_mode.along(
         lambda *call: pushforwards.trace_series(trace, *call), f, x, order, series
     )
+)
+always_traces(each)(
+    lambda trace, f, rows: trace_lanes(trace, lambda row: (trace.call(f, row[0]), [], None), [rows], f, "a Jacobian")[0]
 )
 always_traces(forwarddiff)(lambda trace, f, x: trace.call(f, x))
 always_traces(tree.rebuild)(

@@ -139,16 +139,17 @@ def _rows(back: Back, y: Any, k: int, results: list[Any], x: Any) -> Any:
     if np.ndim(leaf) == 0:
         return pull(1.0)
     shape, size, dtype = np.shape(leaf), np.size(leaf), np.asarray(leaf).dtype
-    found = [
-        np.zeros((size, *np.shape(v)), np.asarray(v).dtype if tree.is_parameter(v) else float) for v in _variables(x)
-    ]
-    for i in range(size):
-        dy = np.zeros(size, dtype)
-        dy[i] = 1
-        for whole, row in zip(found, _gradients(x, pull(np.reshape(dy, shape)))):
-            if row is not None:
-                whole[i] = row
-    return _with_variables(x, [np.reshape(whole, (*shape, *np.shape(whole)[1:])) for whole in found])
+    kinds = [np.asarray(v).dtype if tree.is_parameter(v) else np.dtype(float) for v in _variables(x)]
+    shapes = [np.shape(v) for v in _variables(x)]
+
+    def row(dy: Any) -> list[Any]:
+        found = _gradients(x, pull(np.reshape(dy, shape)))
+        return [np.zeros(of) if g is None else g for g, of in zip(found, shapes)]
+
+    if size == 0:
+        return _with_variables(x, [np.zeros((*shape, *of), kind) for of, kind in zip(shapes, kinds)])
+    blocks = zip(each(row, np.eye(size, dtype=dtype)), shapes, kinds)
+    return _with_variables(x, [np.reshape(block, (*shape, *of)).astype(kind) for block, of, kind in blocks])
 
 
 def _columns(back: Back, y: Any, results: list[Any], x: Any, is_checked: bool) -> Any:
@@ -177,15 +178,14 @@ def _blocks(forward: Callable[[Any], Any], results: list[Any], x: Any) -> list[l
 def _of_variable(forward: Callable[[Any], Any], results: list[Any], x: Any, k: int) -> list[Any]:
     variables = _variables(x)
     shape, size, dtype = np.shape(variables[k]), np.size(variables[k]), np.asarray(variables[k]).dtype
-    blocks = [np.zeros((*np.shape(r), size), np.asarray(r).dtype) for r in results]
-    for i in range(size):
-        unit = np.zeros(size, dtype)
-        unit[i] = 1
+
+    def column(unit: Any) -> list[Any]:
         direction = [np.reshape(unit, shape)[()] if j == k else np.zeros_like(v)[()] for j, v in enumerate(variables)]
-        columns: list[Any] = []
-        _each_place(forward(_with_variables(x, direction))[0], columns.append)
-        for block, column in zip(blocks, columns):
-            block[..., i] = column
+        found: list[Any] = []
+        _each_place(forward(_with_variables(x, direction))[0], found.append)
+        return found
+
+    blocks = _stacked(column, size, dtype, results, [np.asarray(r).dtype for r in results])
     return [np.reshape(block, (*np.shape(r), *shape)) for block, r in zip(blocks, results)]
 
 
@@ -223,17 +223,32 @@ def by_columns(push: Callable[[Any], Any], x: Any, position: int) -> Any:
         shape, size, dtype = np.shape(leaf), np.size(leaf), np.asarray(leaf).dtype
         if y is None:
             y, _ = push(_with_variables(x, [None for _ in variables]))
-        blocks = [np.zeros((*np.shape(r), size), _inexact(np.asarray(r).dtype, dtype)) for r in _real_results(y)]
-        for i in range(size):
-            unit = np.zeros(size, dtype)
-            unit[i] = 1
-            y, dy = push(
-                _with_variables(x, [np.reshape(unit, shape) if j == k else None for j in range(len(variables))])
-            )
-            for block, column in zip(blocks, _tangents(y, dy)):
-                block[..., i] = column
-        columns.append([np.reshape(block, (*np.shape(block)[:-1], *shape)) for block in blocks])
+
+        def along(unit: Any, k: int = k, shape: tuple[int, ...] = shape) -> list[Any]:
+            directions = [np.reshape(unit, shape) if j == k else None for j in range(len(variables))]
+            return _tangents(*push(_with_variables(x, directions)))
+
+        kinds = [_inexact(np.asarray(r).dtype, dtype) for r in _real_results(y)]
+        columns.append(
+            [np.reshape(b, (*np.shape(b)[:-1], *shape)) for b in _stacked(along, size, dtype, _real_results(y), kinds)]
+        )
     return _with_places(y, [_with_variables(x, [of[k] for of in columns]) for k in range(len(_real_results(y)))])
+
+
+def _stacked(
+    along: Callable[[Any], list[Any]], size: int, dtype: np.dtype, results: list[Any], kinds: list[np.dtype]
+) -> list[Any]:
+    """Return the arrays that ``along`` returns for each unit vector, along a new last axis."""
+    if size == 0:
+        return [np.zeros((*np.shape(r), 0), kind) for r, kind in zip(results, kinds)]
+    found = each(along, np.eye(size, dtype=dtype))
+    return [np.moveaxis(block, 0, -1).astype(kind) for block, kind in zip(found, kinds)]
+
+
+def each(f: Callable[[Any], list[Any]], rows: Any) -> list[Any]:
+    """Return the arrays that ``f`` returns for each row, joined along a new first axis; a compiled program does so by ``vmap``."""
+    found = [f(row) for row in rows]
+    return [np.stack([arrays[k] for arrays in found]) for k in range(len(found[0]))]
 
 
 def _inexact(dtype: np.dtype, other: np.dtype) -> np.dtype:

@@ -31,7 +31,7 @@ from .in_turn import run_in_turn
 from .rules import without_rules
 from .sweep import Sweep
 from .varying import OF_LANES, Varying, ragged, refuse_own_lengths
-from .vectors import WIDTH, in_vectors, run_in_vectors
+from .vectors import WIDTH, in_cache, in_vectors, run_in_groups
 
 __all__ = ["batch", "without_rules"]
 
@@ -75,19 +75,19 @@ def batch(
     parameters = [sweep.fresh(p, p in found) for p in function.parameters[:-1]]
     with sweep.builder.block() as made:
         sweep.copy.known[number] = sweep.builder.iota(lanes)
-        in_turns = target == "native" and takes_turns(function, found, axis)
-        in_groups = in_turns and in_vectors(function, found, lanes)
+        turns = target == "native" and takes_turns(function, found, axis)
+        size = lanes if target != "native" else group_size(function, found, lanes, axis, turns)
         if report is not None:
-            report.append(how(found, in_turns, in_groups, target))
-        if in_groups:
-            group = batch(function, [p in found for p in function.parameters], WIDTH, "xla", axis)
-            made.results = run_in_vectors(sweep, function, group)
-        elif in_turns:
+            report.append(how(found, size, lanes, turns, target))
+        if turns and size == 1:
             run_in_turn(sweep, function.block)
+        elif turns or size != lanes:
+            form = "xla" if turns else target
+            made.results = run_in_groups(sweep, function, size, lambda rest, on: batch(rest, on, size, form, axis))
         else:
             refuse_own_lengths(ragged(function.block, found), found)
             sweep.block(function.block)
-        if not in_groups:
+        if not made.results:
             made.results = [sweep.get(v) if on else sweep.whole(v) for v, on in zip(function.block.results, alike)]
     return remove_dead_code(Function(f"{function.name}_batch", parameters, made, function.filename))
 
@@ -114,13 +114,20 @@ def _drop_numbers(block: Block, axis: Any, found: list[Value]) -> None:
     block.operations = kept
 
 
+def group_size(function: Function, varying: Varying, lanes: int | Dim, axis: Any, turns: bool) -> int | Dim:
+    """The number of samples that native code computes at once: one, those of a group, or all of them."""
+    if turns:
+        return WIDTH if in_vectors(function, varying, lanes) else 1
+    return lanes if _combines(function, axis) else in_cache(function, varying, lanes)
+
+
 def takes_turns(function: Function, varying: Varying, axis: Any) -> bool:
     """Whether native code runs the whole program for one sample after the other.
 
     It does so unless all samples at once have a gain, as products with one matrix have, or unless samples need each other.
     """
     operations = [*walk(function.block)]
-    if any(op.callee in OF_LANES and op.named["axis"].constant == axis for op in operations):
+    if _combines(function, axis):
         return False
     if any(isinstance(op.callee, Function) or op.callee in (typed.debug_print, typed.callback) for op in operations):
         return True
@@ -128,6 +135,11 @@ def takes_turns(function: Function, varying: Varying, axis: Any) -> bool:
     if any(True for _ in ragged(function.block, varying)) or has_stack and varying.diverging:
         return True
     return not any(_gains(op, varying) for op in operations)
+
+
+def _combines(function: Function, axis: Any) -> bool:
+    """Whether samples need each other."""
+    return any(op.callee in OF_LANES and op.named["axis"].constant == axis for op in walk(function.block))
 
 
 def _gains(op: Any, varying: Varying) -> bool:
@@ -138,18 +150,16 @@ def _gains(op: Any, varying: Varying) -> bool:
     return op.callee in TRANSFORMS and varying.any(op.positional)
 
 
-def how(varying: Varying, in_turns: bool, in_groups: bool, target: str) -> str:
+def how(varying: Varying, size: int | Dim, lanes: int | Dim, turns: bool, target: str) -> str:
     """Say how the samples are computed, for ``explain``."""
     diverging = sorted({(op.line, {"range": "for"}.get(op.kind, op.kind)) for op in varying.diverging})
     where = ", ".join(f"`{kind}` at line {line}" for line, kind in diverging)
-    if in_groups:
-        return f"{WIDTH} samples at once, in a native loop" + (
-            f", under masks where they take different ways: {where}" if where else ""
-        )
-    if in_turns:
+    if turns and size == 1:
         return "one sample after the other, in a native loop" + (
             f"; samples take different ways at {where}" if where else ""
         )
+    count = f"{size} samples at once, in a native loop" if turns or size != lanes else "all samples at once"
     if not where:
-        return "all samples at once"
-    return f"all samples at once, {'in turn' if target == 'native' else 'under masks'} where they take different ways: {where}"
+        return count
+    masked = turns or target != "native"
+    return f"{count}, {'under masks' if masked else 'in turn'} where they take different ways: {where}"

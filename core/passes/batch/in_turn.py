@@ -49,12 +49,18 @@ def in_turn(sweep: Any, operations: Sequence[Operation], results: Sequence[Value
 
 def run_in_turn(sweep: Any, block: Block) -> None:
     """Write a whole program as a loop over the samples; what is the same for all of them is computed once, before it."""
-    varying, others = sweep.varying, []
+    others = separated(sweep, block)
+    refuse_own_lengths(block.results, sweep.varying)
+    in_turn(sweep, others, list(dict.fromkeys(v for v in block.results if v in sweep.varying)))
+
+
+def separated(sweep: Any, block: Block) -> list[Operation]:
+    """Write the operations that are the same for all samples; return the others."""
+    others = []
     for op in block.operations:
-        if touches(op, varying):
+        if touches(op, sweep.varying):
             others.append(op)
-            varying.values.update(op.results)
+            sweep.varying.values.update(op.results)
         else:
             sweep.operation(op)
-    refuse_own_lengths(block.results, varying)
-    in_turn(sweep, others, list(dict.fromkeys(v for v in block.results if v in varying)))
+    return others
