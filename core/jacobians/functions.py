@@ -109,7 +109,7 @@ class _Gradient:
 
 
 def jacfwd(f: Function, argnums: int = 0) -> Function:
-    """Return ``jacobian(f, argnums, mode="forward")``: the Jacobian by forward mode, a column at a time.
+    """Return ``jacobian(f, argnums, mode="forward")``: the Jacobian by forward mode, a column at a time; compiled code computes them together, by ``vmap``.
 
     Args:
         f: returns numbers, arrays, or a structure of them.

@@ -2,7 +2,7 @@
 
 A pullback maps a cotangent dy to J' dy, which is one row of J for a unit vector.  It is linear, so its own pullback
 maps dx to J dx, one column of J: one sweep is differentiated, and each column costs one more (Baydin et al. 2018,
-section 3.1; the trick is that of Townsend 2017).
+section 3.1; the trick is that of Townsend 2017).  Compiled programs compute all rows, or all columns, by ``vmap``.
 """
 
 from __future__ import annotations

@@ -125,7 +125,9 @@ runs_compiled(schur_form, sylvester_by_schur, lyapunov_by_schur, square_equation
 
 
 def are_matrices(*arrays: Any) -> bool:
-    return all(x.ndim == 2 and 0 not in x.shape and x.dtype == arrays[0].dtype and x.dtype.char in "fdFD" for x in arrays)
+    return all(
+        x.ndim == 2 and 0 not in x.shape and x.dtype == arrays[0].dtype and x.dtype.char in "fdFD" for x in arrays
+    )
 
 
 def sylvester_with_schur(a: Any, b: Any, q: Any) -> Any:

@@ -85,7 +85,9 @@ def scipy_eigvalsh_pullback(
     )  # fmt: skip
 
 
-def eigvalsh_with_vectors(a: Any, b: Any = None, *, lower: bool = True, check_finite: bool = True, **options: Any) -> Any:
+def eigvalsh_with_vectors(
+    a: Any, b: Any = None, *, lower: bool = True, check_finite: bool = True, **options: Any
+) -> Any:
     return scipy.linalg.eigh(a, lower=lower, check_finite=check_finite)[0]
 
 

@@ -244,7 +244,9 @@ def values_with_vectors(
     return scipy.linalg.svd(a, full_matrices=False, check_finite=check_finite, lapack_driver=lapack_driver)[1]
 
 
-def is_of_values(a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, **rest: Any) -> bool:
+def is_of_values(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, **rest: Any
+) -> bool:
     return keeps_argument(a, overwrite_a) and not compute_uv
 
 
