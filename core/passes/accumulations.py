@@ -4,7 +4,7 @@
     add_at(setitem(x, i, 0), i, getitem(x, i))    ->  x
     add_at(setitem(x, i, 0), i, getitem(x, i) + v) -> add_at(x, i, v)
 
-The last two are the adjoints of the first. Additions commute, so iterations that only add to an array may run in any order
+The last two are the adjoints of the first; additions to other parts may stand between the two writes. Additions commute, so iterations that only add to an array may run in any order
 (``independence``), while one that reads its elements needs those before it. The sums are the same but for the sign of zeros.
 """
 
@@ -23,6 +23,8 @@ from .dead_code import remove_dead_code
 
 def as_additions(function: Function) -> Function:
     """Return a function with such writes as additions; ``function`` is not changed."""
+    if not any(op.callee is typed.setitem for op in walk(function.block)):
+        return function
     found = _Rewriting(function)
     return remove_dead_code(replace(function, block=found.block(function.block)))
 
@@ -32,16 +34,48 @@ class _Rewriting:
         self.made = {result: op for op in walk(function.block) for result in op.results}
         self.uses = Counter(v for v in operands(function.block) if not v.is_constant)
         self.instead: dict[Value, Value] = {}
+        self.cleared: dict[Operation, Operation] = {}  # for an addition: the write that has cleared the same part
+        self.dropped: set[Operation] = set()
+        self.find_cleared(function.block)
+
+    def find_cleared(self, block: Block) -> None:
+        user = {v: op for op in block.operations for v in op.operands}
+        for op in block.operations:
+            for inner in op.blocks:
+                self.find_cleared(inner)
+            if op.callee is typed.setitem and self.is_zero(op.positional[-1]) and "a" not in op.named["spec"].constant:
+                after = self.following(op, user)
+                while after is not None and part(after) != part(op):
+                    after = self.following(after, user)
+                if after is not None and self.is_replaced(after, op):
+                    self.cleared[after] = op
+                    self.dropped.add(op)
+
+    def following(self, op: Operation, user: dict[Value, Operation]) -> Operation | None:
+        """Return the addition to the array that a write gives, if that is its only use."""
+        (result,) = op.results
+        after = user.get(result)
+        if after is None or self.uses[result] != 1 or after.callee is not typed.add_at:
+            return None
+        return after if after.positional[0] is result else None
+
+    def is_replaced(self, op: Operation, cleared: Operation) -> bool:
+        """Return whether an addition gives back the part that was cleared, perhaps with a term."""
+        base = cleared.positional[0]
+        return self.is_read(op.positional[-1], op, base) or self.term(op, base) is not None
 
     def block(self, block: Block) -> Block:
         found: list[Operation] = []
         for op in block.operations:
             now = self.instead.get
             moved = replace(op, operands=[now(v, v) for v in op.operands], blocks=[self.block(b) for b in op.blocks])
+            if op in self.dropped:
+                self.instead[op.results[0]] = moved.positional[0]
+                continue
             if op.kind == "call" and op.callee is typed.setitem:
                 found += self.added(moved, op, op.positional[0])
-            elif op.kind == "call" and op.callee is typed.add_at:
-                found += self.replaced(moved, op)
+            elif op in self.cleared:
+                found += self.replaced(moved, op, self.cleared[op].positional[0])
             else:
                 found.append(moved)
         return Block(block.parameters, found, [self.instead.get(v, v) for v in block.results])
@@ -51,23 +85,14 @@ class _Rewriting:
         term = self.term(op, base)
         return [moved] if term is None else self.addition(moved, base, *term)
 
-    def replaced(self, moved: Operation, op: Operation) -> list[Operation]:
-        """Return an addition to a part that has just been cleared as one to the part before."""
-        cleared = self.made.get(op.positional[0])
-        if (
-            cleared is None
-            or cleared.callee is not typed.setitem
-            or "a" in op.named["spec"].constant
-            or part(cleared) != part(op)
-            or self.uses[cleared.results[0]] != 1
-            or not self.is_zero(cleared.positional[-1])
-        ):
-            return [moved]
-        base = cleared.positional[0]
+    def replaced(self, moved: Operation, op: Operation, base: Value) -> list[Operation]:
+        """Return an addition to a part of ``base`` that has been cleared as one to the part before."""
         if self.is_read(op.positional[-1], op, base):
-            self.instead[op.results[0]] = self.instead.get(base, base)
+            self.instead[op.results[0]] = moved.positional[0]
             return []
-        return self.added(moved, op, base)
+        term = self.term(op, base)
+        assert term is not None
+        return self.addition(moved, op.positional[0], *term)
 
     def addition(self, moved: Operation, base: Value, term: Value, is_negative: bool) -> list[Operation]:
         found = []

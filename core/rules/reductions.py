@@ -219,7 +219,8 @@ def shared_extremum(
     equal = attained(y, a, where)
     count = np.count_nonzero(equal, axis=axis, keepdims=True)
     as_initial = False if initial is UNSET else np.equal(y, initial)
-    return restore(dy, a.shape, axis, keepdims) / np.maximum(count + as_initial, 1), equal, as_initial
+    share = np.asarray(restore(dy, a.shape, axis, keepdims) / np.maximum(count + as_initial, 1))
+    return (share.astype(a.dtype) if share.dtype.kind == a.dtype.kind else share), equal, as_initial
 
 
 def attained(y: Any, a: Any, where: Any = True) -> Any:

@@ -68,3 +68,44 @@ assert jax.numpy.ones(3).dtype == np.float32
         [sys.executable, "-W", "error", "-c", program], env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+BOUND_TO_ONE_CORE = """
+import os
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+os.environ.pop("NPROC", None)
+import numpy as np
+import morula as mo
+{first}
+def calls(x):
+    total = 0.0
+    for k in range(6):
+        y = (x * (k + 1.0)) @ x
+        total = total + np.sum(mo.callback(np.negative, np.zeros((200, 200)), y)) + np.sum(np.sin(y @ y))
+    return total
+x = np.random.default_rng(0).normal(size=(200, 200)) / 200
+compiled = mo.jit(calls, target="xla")
+try:
+    for _ in range(6):
+        assert abs(compiled(x) - calls(x)) < 1e-8
+    assert "NPROC" not in os.environ
+except mo.BadInput as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes cannot be bound to a core")
+@pytest.mark.parametrize(
+    ("first", "printed"),
+    [
+        ("", ""),
+        ("import jax; jax.numpy.ones(3)", "calls calls Python, and could wait forever: this process may use one core"),
+    ],
+)
+def test_a_program_that_calls_python_on_one_core_runs_or_is_refused(first, printed, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(BOUND_TO_ONE_CORE.format(first=first))
+    environment = {**os.environ, "PYTHONPATH": str(Path(client.__file__).parents[4]), "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, str(program)], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert printed in done.stdout and (printed or not done.stdout)

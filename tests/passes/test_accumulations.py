@@ -96,3 +96,27 @@ def test_the_adjoint_of_an_addition_leaves_the_cotangent_as_it_is():
 
     before, after = writes(lambda *args: mo.grad(f, argnums=(0, 1))(*args), X, Y, np.array([2, 2, 5, 0, 1, 2, 7, 5]))
     assert before.count("setitem") > after.count("setitem") == 0
+
+
+def recurrence(x, y):
+    for i in range(1, len(x)):
+        x[i] -= y[i] * x[i - 1] * x[i // 2]
+    return np.sum(x * y)
+
+
+def factors(a):
+    n = len(a)
+    for i in range(n):
+        for j in range(i, n):
+            a[i, j] -= a[i, :i] @ a[:i, j]
+    return np.sum(a * a)
+
+
+@pytest.mark.parametrize(("f", "args"), [(recurrence, (X, Y)), (factors, (np.outer(X, Y) + np.eye(8),))])
+def test_a_part_that_is_cleared_and_given_back_is_not_written_though_other_parts_are_added_to_in_between(f, args):
+    def gradient(*args):
+        return mo.grad(lambda *args: f(*(x.copy() for x in args)))(*args)
+
+    before, after = writes(gradient, *args)
+    assert before.count("setitem") > after.count("setitem")
+    assert len(after) <= len(before) - 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
@@ -18,6 +19,37 @@ _SWITCH = f"--xla_backend_extra_options={THRESHOLD}=10000000000"
 _OLDEST = (0, 10)
 _OPTION = "--xla_backend_extra_options="
 
+THREADS = "NPROC"
+"""The environment variable that says how many threads XLA starts on the CPU; by default, one for each usable core."""
+
+
+@lru_cache(maxsize=1)
+def _has_one_thread() -> bool:
+    """Start the client, with two threads if this process may use one core only; return whether it has one all the same."""
+    if THREADS in os.environ or not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) > 1:
+        return False
+    if _is_started():
+        return True
+    os.environ[THREADS] = "2"
+    try:
+        jax.devices()
+    finally:
+        del os.environ[THREADS]  # it is meant for no other library
+    return False
+
+
+def refuse_waiting(name: str) -> None:
+    """Raise BadInput if a program that calls Python could wait forever.
+
+    XLA runs a call of Python in one of its threads, which waits until another has computed the operands.
+    """
+    if _has_one_thread():
+        raise BadInput(
+            f"{name} calls Python, and could wait forever: this process may use one core, and JAX was started with one thread "
+            f"before morula could start it with two. Set {THREADS}=2 in the environment, call a function compiled for XLA "
+            "before JAX computes anything, or compile for target='native'"
+        )
+
 
 def prepare() -> None:
     """Add the loop threshold to ``XLA_FLAGS`` before the client starts, keeping the user's flags.
@@ -28,6 +60,11 @@ def prepare() -> None:
     Warns:
         RuntimeWarning: the client was started without the flag: loops on the CPU are up to 50 times slower.
     """
+    _set_threshold()
+    _has_one_thread()
+
+
+def _set_threshold() -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if THRESHOLD in flags or jax.__version_info__ < _OLDEST:
         return
@@ -40,7 +77,7 @@ def prepare() -> None:
             "operation by operation on the CPU, up to 50 times slower. Call a function compiled for XLA before JAX "
             f"computes anything, or start Python with XLA_FLAGS={_SWITCH}",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
 
 

@@ -23,6 +23,7 @@ from ...ir.places import calls_to, numbered
 from ...ir.typed import STACK, ArrayType, Dim, add_at, getitem, raise_if
 from .overwriting import computed_now, read_before, rewritten, settled
 from .pending import Pending, Place, deferred, place, place_of
+from .sums_of_parts import add_parts, summed
 
 LOWERINGS: dict[Any, Callable[..., Any]] = {}
 """For each callee, ``lower(walk, operation, *operands, **constants)``; it returns the result or a list of results."""
@@ -95,6 +96,7 @@ class Walk:
 
     def __post_init__(self) -> None:
         self.numbered = numbered(self.function)
+        self.maker = {r: op for op in walk(self.function.block) for r in op.results}
         calls = [op for op in walk(self.function.block) if op.callee is raise_if]
         sizes = [sum(_words(v.type) for v in op.positional[1:]) for op in calls]
         sizes += [_words(INTEGER) for op in walk(self.function.block) if op.callee in NUMBERING]
@@ -126,9 +128,13 @@ class Walk:
         self.values.update(zip(block.parameters, arguments))
         outer, self.outer_values = self.outer_values, {}
         waiting = deferred(block) if self.on_cpu else set()
-        early = read_before(block, waiting) if self.on_cpu else {}
-        again = rewritten(block) - {op.results[0] for op in waiting} if self.on_cpu else set()
+        sums = summed(block)
+        left = {op for chain in sums.values() for op in chain[:-1]}
+        early = read_before(block, waiting | left) if self.on_cpu else {}
+        again = rewritten(block) - {op.results[0] for op in waiting | left} if self.on_cpu else set()
         for op in block.operations:
+            if op in left:
+                continue
             self.op = op
             if (sum_ := place_of(op, self.places)) is not None:
                 self.places[op.results[0]] = sum_
@@ -140,7 +146,7 @@ class Walk:
             if op in early:
                 self._compute_before(op, early[op])
             try:
-                found = getattr(self, f"lower_{op.kind}")(op)
+                found = [add_parts(self, sums[op])] if op in sums else getattr(self, f"lower_{op.kind}")(op)
             except BadInput as error:
                 if self.function.filename not in str(error):  # only the innermost block adds its line
                     error.args = (f"{self.function.filename}:{op.line}: {error}",)

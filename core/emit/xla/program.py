@@ -16,6 +16,7 @@ from ...errors import BadInput
 from ...ir.dynamic import Function, walk
 from ...ir.places import Calls, raised_at
 from ...ir.typed import STACK, Dim
+from ...passes.accumulations import as_additions
 from . import (  # noqa: F401  they register themselves
     arrays,
     elementwise,
@@ -29,7 +30,7 @@ from . import (  # noqa: F401  they register themselves
     scipy_linear_algebra,
     special,
 )
-from .client import default_platform, prepare, refuse_fork, wide
+from .client import default_platform, prepare, refuse_fork, refuse_waiting, wide
 from .lower import Walk, error_at
 
 _SMALL = 1 << 14  # bytes up to which a result is copied: cheaper than an array that shares XLA's memory
@@ -48,7 +49,7 @@ def compile_function(function: Function) -> XlaProgram:
                 f"{function.filename}:{op.line}: {name} calls itself to a depth that is known only when the program runs; XLA has no recursion. Compile for "
                 "target='native', or write it as a loop"
             )
-    return XlaProgram(function)
+    return XlaProgram(as_additions(function))
 
 
 class XlaProgram:
@@ -77,6 +78,8 @@ class XlaProgram:
         clock = [time.perf_counter()]
         with wide():
             traced = jax.jit(run, keep_unused=True).trace(*shapes)
+            if walk.runs_python:
+                refuse_waiting(function.name)
             clock.append(time.perf_counter())
             self._lowered = traced.lower()
             clock.append(time.perf_counter())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ import numpy as np
 from jax import lax
 
 from ...ir.dynamic import Operation
+from ...ir.typed import cast
 from .elementwise import apply_ufunc
 from .lengths import masked
 from .lower import Walk, lowers
@@ -47,6 +49,11 @@ def _reduce(walk: Walk, op: Operation, x: Any, axis: Any = None, **more: Any) ->
     kind, result = op.operands[0].type, op.results[0].type
     axes = range(kind.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     function, identity = _REDUCTIONS[op.callee]
+    counted = walk.maker.get(op.operands[0]) if op.callee is np.sum and result.dtype.kind == "i" else None
+    if counted is not None and counted.callee is cast and counted.operands[0].type.dtype.kind == "b":
+        if np.prod([kind.bounds[i] for i in axes]) <= 1 << 24:  # exact; XLA sums floats in vectors, ints one by one
+            x, kind = jnp.asarray(walk[counted.operands[0]], np.float32), replace(kind, dtype=np.dtype(np.float32))
+            return jnp.sum(masked(walk, x, kind, 0, axes), axis=tuple(axes)).astype(result.dtype)
     x = masked(walk, jnp.asarray(x), kind, identity(kind.dtype), axes)
     if op.callee in (np.sum, np.prod) and kind.dtype != result.dtype:
         x = lax.convert_element_type(x, result.dtype)
