@@ -123,15 +123,23 @@ def extra_passes(path: str, kind: str, g: Any) -> float | None:
         return 1.0
     if path != "eager":
         return next(float(part.split()[-4]) for part in g.explain(*arguments()).split(",") if "extra forward" in part)
-    from morula.core.eager.recorded import recomputed_loops
+    from morula.core.eager.recorded.recomputed_loops import _For
+    from morula.core.eager.recorded.typed_iterations import TypedIterations
 
-    count, run = [0], recomputed_loops._For.step
+    count = [0]
 
-    def counted(*args: Any) -> Any:
-        count[0] += 1
-        return run(*args)
+    def counted(cls: Any, name: str, iterations: Callable[..., int]) -> None:
+        run = getattr(cls, name)
 
-    recomputed_loops._For.step = counted  # type: ignore[method-assign]
+        def method(*args: Any) -> Any:
+            count[0] += iterations(*args)
+            return run(*args)
+
+        setattr(cls, name, method)
+
+    counted(_For, "step", lambda *args: 1)
+    for name in ("advance", "record"):
+        counted(TypedIterations, name, lambda self, *args: args[-2] - args[-3])
     g(*arguments())
     return count[0] / STEPS - 1
 

@@ -14,7 +14,7 @@ from .eager.forward.custom import tangent
 from .eager.recorded.compiled_calls import parameters
 from .eager.recorded.custom import adjoint, hook, nestlevel, stop_gradient
 from .eager.recorded.pullback import Back, CompiledBack, record_run
-from .eager.recorded.recomputed import checkpoint
+from .eager.recorded.recomputed import CHOSEN, checkpoint
 from .eager.recorded.structure import is_structure_of_numbers, map_container, plain
 from .eager.recorded.tape import Tape
 from .eager.rewriting.instrument import instrumented_source
@@ -68,7 +68,7 @@ class Transformed(LikeAFunction):
         return f"{transform.__name__}({name}{'' if isinstance(argnums, int) and argnums == 0 else f', {argnums!r}'})"
 
     def __dir__(self) -> list[str]:
-        return public_names(self)
+        return public_names(self, "explain")
 
     def __reduce__(self) -> Any:
         """Pickle it by name if it has one, else as a call that makes it from ``f``, which then needs a name."""
@@ -81,6 +81,34 @@ class Transformed(LikeAFunction):
         except Exception as error:
             prune(error)
             raise
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """Compute the derivative once, and say what the loops of checkpointed calls hold for the backward sweep.
+
+        Args:
+            *args: arguments of the function.
+            **kwargs: its keyword arguments.
+
+        Returns:
+            A line for each loop with a memory policy: the snapshots, the extra forward passes, and the predicted peak of
+            the memory that the derivative takes.
+
+        >>> def decay(x):
+        ...     for _ in range(100):
+        ...         x = x - 0.01 * x * x
+        ...     return x
+        >>> text = grad(lambda x: checkpoint(decay, x, policy="sqrt")).explain(1.0)
+        >>> "10 snapshots of 32 bytes, segments of 10 iterations, 1.00 extra forward passes" in text
+        True
+        """
+        token = CHOSEN.set([])
+        try:
+            self(*args, **kwargs)
+            chosen = CHOSEN.get() or []
+        finally:
+            CHOSEN.reset(token)
+        texts = dict.fromkeys(note.text for policy in chosen for note in policy.notes.values())
+        return "\n".join(texts) or "no loop of a checkpointed call has a memory policy"
 
     def __morula_call__(self, tape: Tape, *args: Any, **kwargs: Any) -> Any:
         return self.run(tape, *args, **kwargs)
@@ -370,9 +398,9 @@ for _factory in (grad, value_and_grad, adjoint, tangent):
 connected.pullback = pullback
 
 
-def _derived_inverse(*given: Any) -> Any:
-    """Derive an inverse; what traces an iteration is imported on first use."""
-    return import_module(".compilation.derived_inverses", __package__).derived_inverse(*given)
+def _iteration(*given: Any) -> Any:
+    """Trace an iteration; what does that is imported on first use."""
+    return import_module(".compilation.iterations", __package__).Iteration(*given)
 
 
-connected.derived_inverse = _derived_inverse
+connected.iteration = _iteration

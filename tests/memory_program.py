@@ -53,8 +53,8 @@ def gradient(steps):
 
 text = ""
 if path == "eager":
-    gradient(20)(c)  # the code of the sweeps is made
     g = gradient(200)
+    text = g.explain(c)  # the code of the sweeps is made too
 else:
     g = gradient(200)
     text = g.explain(c)

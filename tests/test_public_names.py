@@ -85,8 +85,8 @@ def square(x):
 
 X = np.ones(2)
 MADE = {
-    "grad": (mo.grad(square), set()),
-    "jacobian": (mo.jacobian(square), set()),
+    "grad": (mo.grad(square), {"explain"}),
+    "jacobian": (mo.jacobian(square), {"explain"}),
     "jit": (mo.jit(square), {"explain", "lower"}),
     "sparse_jacobian": (mo.sparse_jacobian(square), {"explain", "pattern"}),
     "partial": (mo.jit(square, partial=True), {"explain", "lower"}),

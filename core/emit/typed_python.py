@@ -39,6 +39,8 @@ INFIX = {
     np.bitwise_or: "|",
     np.bitwise_xor: "^",
 }
+_VIEWS = (typed.getitem, typed.reshape, typed.transpose, typed.broadcast_to, typed.apart)
+"""Operations whose results may show the memory of an operand."""
 LONGEST = 16
 """The largest number of elements of a constant array that is written out."""
 
@@ -48,15 +50,38 @@ def source(function: Function) -> str:
     return _Printer().text(function)
 
 
-def build(function: Function) -> Callable[..., list[Any]]:
-    """Return a Python function from NumPy arrays and numbers of the declared types to a list of results."""
-    printer = _Printer()
+def build(function: Function, frees: bool = False) -> Callable[..., list[Any]]:
+    """Return a Python function from NumPy arrays and numbers of the declared types to a list of results.
+
+    With ``frees``, it drops each value of its outermost block after the last use, and writes into arrays that are not
+    used otherwise, so that it needs little memory.
+    """
+    printer = _Printer(frees)
     text = printer.text(function)
     return load(function.name, text, dict(printer.namespace))[printer.functions[id(function)]]
 
 
+def _last_uses(function: Function) -> dict[Operation, list[Value]]:
+    """By operation of the outermost block: the parameters and results of calls that nothing reads after it."""
+    calls = [op for op in function.block.operations if op.kind == "call"]
+    waiting = {*function.parameters, *(r for op in calls for r in op.results)} - {*function.block.results}
+    found: dict[Operation, list[Value]] = {}
+    for op in reversed(function.block.operations):
+        read = [*op.operands, *(v for block in op.blocks for v in operands(block))]
+        kinds = [r.type for inner in (op, *(i for block in op.blocks for i in walk(block))) for r in inner.results]
+        read += [n for kind in kinds for n in typed.lengths(kind)]
+        last = [v for v in dict.fromkeys(read) if v in waiting]
+        if last:
+            found[op] = last
+            waiting -= {*last}
+    return found
+
+
 class _Printer:
-    def __init__(self) -> None:
+    def __init__(self, frees: bool = False) -> None:
+        self.frees = frees
+        self.last_uses: dict[Operation, list[Value]] = {}
+        self.owned: set[Value] = set()  # arrays of which no other value shows a part
         self.namespace: dict[str, Any] = {"np": np}
         self.functions: dict[int, str] = {}
         self.taken = set(keyword.kwlist) | set(dir(builtins)) | {"np"}
@@ -78,15 +103,23 @@ class _Printer:
         self.functions[id(function)] = name = unused_name(self.taken, base)
         outer, self.lines, names, self.names = self.lines, [], self.names, {}
         uses, self.uses = self.uses, Counter(operands(function.block))
+        last_uses, self.last_uses = self.last_uses, _last_uses(function) if self.frees else {}
         for op in walk(function.block):
             for result in op.results:
                 if isinstance(result.type, ArrayType):
                     self.uses.update(n.value for n in result.type.shape if isinstance(n, Dim))
         self.write(f"def {name}({', '.join(map(self.define, function.parameters))}):", 0)
-        self.block(function.block, 1)
+        for op in function.block.operations:
+            self.owned -= {*op.operands} if op.callee in _VIEWS or op.blocks else set()
+            self.block(Block([], [op]), 1)
+            if isinstance(op.callee, np.ufunc) or op.callee is typed.full:
+                self.owned.update(r for r in op.results if r.type.shape)
+            dropped = [self.names[v] for v in self.last_uses.get(op, ()) if v in self.names]
+            if dropped:
+                self.write(f"del {', '.join(dropped)}", 1)
         self.write(f"return [{', '.join(map(self.value, function.block.results))}]", 1)
         self.finished.append("\n".join(self.lines))
-        self.lines, self.names, self.uses = outer, names, uses
+        self.lines, self.names, self.uses, self.last_uses = outer, names, uses, last_uses
         return name
 
     def write(self, line: str, indent: int) -> None:
@@ -119,11 +152,32 @@ class _Printer:
     def print_call(self, op: Operation, indent: int) -> None:
         if not any(self.uses[r] for r in op.results) and not op.may_raise:
             return
+        if self.last_uses and self.print_write(op, indent):
+            return
         expression = self.expression(op)
         targets = [self.define(r) if self.uses[r] else "_" for r in op.results]
         several = len(targets) > 1 or isinstance(op.callee, Function) or op.callee is typed.stack_pop
         left = f"{', '.join(targets)}{',' if len(targets) == 1 and several else ''} = " if targets else ""
         self.write(f"{left}{expression}", indent)
+
+    def print_write(self, op: Operation, indent: int) -> bool:
+        """Print a write into an array, in place if nothing else uses the array; return whether it could be printed."""
+        if op.callee not in (typed.setitem, typed.add_at) or "a" in op.named["spec"].constant:
+            return False
+        x, *_, v = op.positional
+        index = self.index(op, [self.value(i) for i in op.positional[1:-1]], v.type)
+        if index is None:
+            return False
+        last, (result,) = self.last_uses.get(op, []), op.results
+        if x in self.owned and x in last:
+            self.names[result] = self.names.pop(x)
+        else:
+            self.write(f"{self.define(result)} = np.array({self.value(x)})", indent)
+        self.owned.add(result)
+        self.write(
+            f"{self.names[result]}[{index}] {'=' if op.callee is typed.setitem else '+='} {self.value(v)}", indent
+        )
+        return True
 
     def print_if(self, op: Operation, indent: int) -> None:
         targets = list(map(self.define, op.results))
@@ -244,7 +298,7 @@ class _Printer:
             return f"np.arange({self.shape(result)[1:-2]})"
         if callee is typed.concatenate:
             return f"np.concatenate(({', '.join(texts)},), {named['axis']})"
-        index = self.index(op, texts[1:]) if callee is typed.getitem else None
+        index = self.index(op, texts[1:], op.results[0].type) if callee is typed.getitem else None
         if index is not None:
             return f"{texts[0]}[{index}]"
         body = self.object(callee.body, callee.name)
@@ -252,9 +306,9 @@ class _Printer:
         return f"{body}({', '.join(arguments)})"
 
     @staticmethod
-    def index(op: Operation, texts: list[str]) -> str | None:
-        """Return the text of an index between brackets; None for a slice that has no such form."""
-        spec, part = op.named["spec"].constant, op.results[0].type
+    def index(op: Operation, texts: list[str], part: Any) -> str | None:
+        """Return the text of an index between brackets; None for a slice that has no such form. ``part``: the part's type."""
+        spec = op.named["spec"].constant
         given = list(texts)
         arrays = [v.type.ndim for e, v in zip([e for e in spec if e != ":"], op.positional[1:]) if e == "a"]
         places = typed.part_dimensions(spec, max(arrays, default=0))

@@ -324,12 +324,13 @@ class Costs:
     state: float  # a snapshot
     residuals: float  # what the adjoint of an iteration needs
     rest: float  # everything else that the backward sweep holds
+    allocated: float = 1.0  # the memory that states and residuals take, in units of their bytes
 
     def peak(self, plan: Plan | None) -> float:
         if plan is None:
-            return self.rest + (self.length or 1) * self.residuals
+            return self.rest + (self.length or 1) * self.residuals * self.allocated
         snapshots = 0 if plan.is_offloaded else plan.snapshots
-        return self.rest + (snapshots + 2) * self.state + plan.segment * self.residuals
+        return self.rest + ((snapshots + 2) * self.state + plan.segment * self.residuals) * self.allocated
 
     def note(self, policy: Policy, line: int, plan: Plan | None) -> None:
         """Note for ``explain`` what was chosen for the loop at a line."""
@@ -378,13 +379,13 @@ def planned(policy: Policy, costs: Costs, loops: int = 1, is_single: bool = Fals
 
 def _within(asked: float, costs: Costs, loops: int, is_single: bool) -> Plan | None:
     """The plan with the fewest recomputed iterations in so many bytes; the smallest of several."""
-    length, state, residuals = costs.length, max(1.0, costs.state), max(1.0, costs.residuals)
+    length, state, residuals = costs.length, *(costs.allocated * max(1.0, x) for x in (costs.state, costs.residuals))
     room = asked / loops - costs.rest
     if room < 3 * state + residuals:
         needed = text_of_bytes(loops * costs.peak(Plan(1, 1)))
         raise BadInput(
             f"memory={text_of_bytes(asked)!r} is not enough: with one snapshot the backward sweep of this loop needs {needed} "
-            f"(state {text_of_bytes(state)}, adjoint of an iteration {text_of_bytes(residuals)}, cotangents and temporaries "
+            f"(state {text_of_bytes(costs.state)}, adjoint of an iteration {text_of_bytes(costs.residuals)}, cotangents and temporaries "
             f"{text_of_bytes(costs.rest)}{f', {loops} such loops' if loops > 1 else ''}); allow that much"
         )
     if length is None:

@@ -18,7 +18,7 @@ class Connected:
     how: Late  # call: how a function or a class is called, whatever its arguments
     call_other: Late  # call: a call of anything but a Python function or a method
     pullback: Late  # api: the public function, for programs of SciPy's solvers
-    derived_inverse: Late  # api: what computes the state before an iteration from that after it
+    iteration: Late  # api: an iteration of a loop as a typed function
     record_run: Late  # pullback: one run of a function, and its pullback
     run_forward: Late  # forward.run: the value of a function and its tangent
     run_taylor: Late  # taylor.run: the coefficients of a function's Taylor series

@@ -28,6 +28,8 @@ def measured(path, given):
         ("native", {"memory": "60MB"}),
         ("native", {"memory": "15MB"}),
         ("xla", {"memory": "60MB"}),
+        ("eager", {"memory": "60MB"}),
+        ("eager", {"memory": "20MB"}),
     ],
 )
 def test_explain_predicts_the_peak(path, given):
@@ -37,11 +39,6 @@ def test_explain_predicts_the_peak(path, given):
     assert 0.75e6 * float(number) < peak < 1.25e6 * float(number)
     if "memory" in given:
         assert peak < 1.1e6 * float(given["memory"].removesuffix("MB"))
-
-
-def test_an_eager_budget_is_kept():
-    peak, _ = measured("eager", {"memory": "60MB"})
-    assert peak < 70e6
 
 
 @pytest.mark.parametrize("path, most", [("native", 40e6), ("eager", 250e6)])

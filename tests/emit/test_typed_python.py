@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from random_typed import programs
 
+import morula.core.specialise  # noqa: F401  rules are traced
 from morula.core.emit.typed_python import build, source
 from morula.core.ir import typed
 from morula.core.ir.builder import Builder
@@ -58,12 +63,52 @@ def parts(b, x, n):
     ]
 
 
+@pytest.mark.parametrize("frees", [False, True])
 @pytest.mark.parametrize("write", [loops, parts])
-def test_what_is_printed_computes_the_same(write):
+def test_what_is_printed_computes_the_same(write, frees):
     f = function([VECTOR, INT64], write)
     arguments = np.array([1.0, 2.5, 0.5, -1.0, 3.0]), np.int64(3)
-    for a, b in zip(build(f)(*arguments), evaluate(f, arguments), strict=True):
+    for a, b in zip(build(f, frees)(*arguments), evaluate(f, arguments), strict=True):
         assert np.array_equal(a, b) and np.asarray(a).dtype == np.asarray(b).dtype
+
+
+@settings(max_examples=40)
+@given(programs())
+def test_random_programs_and_their_sweeps_that_drop_and_overwrite_arrays(made):
+    f, arguments = made
+    active = [p.type.is_inexact for p in f.parameters]
+    sweeps = reverse(f, active, "native")
+    expected = evaluate(sweeps.forward, arguments)
+    seeds = [np.ones(np.shape(x), x.dtype) for x, v in zip(expected, f.block.results) if v.type.is_inexact]
+    kept = [np.array(x) for x in arguments]
+    with np.errstate(all="ignore"):
+        found = build(sweeps.forward, frees=True)(*arguments)
+        saved = found[len(f.block.results) :]
+        cotangents = build(sweeps.backward, frees=True)(*saved, *seeds)
+    for x, y in zip(arguments, kept, strict=True):
+        assert np.array_equal(x, y, equal_nan=True)
+    for x, y in zip(cotangents, evaluate(sweeps.backward, [*expected[len(f.block.results) :], *seeds]), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+def test_arrays_are_overwritten_where_nothing_else_shows_them():
+    def write(b, x):
+        one = b.constant(1, np.int64)
+        y = b.ufunc(np.sin, x)
+        shown = b.getitem(y, [one], (("s", 1),), [2])
+        y = b.setitem(y, [b.constant(0, np.int64)], b.constant(5.0, np.float64), ("i",))
+        z = b.ufunc(np.multiply, y, x)
+        z = b.setitem(z, [one], b.constant(7.0, np.float64), ("i",))
+        z = b.add_at(z, [one], shown, (("s", 1),))
+        return [b.ufunc(np.add, z, y)]
+
+    made = build(function([VECTOR], write), frees=True)
+    text = "".join(linecache.getlines(made.__code__.co_filename))
+    assert text == (
+        "def f(x):\n    t = np.sin(x)\n    t1 = t[1:3]\n    t2 = np.array(t)\n    t2[0] = 5.0\n    del t\n"
+        "    t3 = t2 * x\n    del x\n    t3[1] = 7.0\n    t3[1:3] += t1\n    del t1\n    t4 = t3 + t2\n    del t3, t2\n"
+        "    return [t4]\n"
+    )
 
 
 def test_sweeps_can_be_printed_too():

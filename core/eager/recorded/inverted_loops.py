@@ -2,7 +2,7 @@
 
 Its sweep computes the state before an iteration from the state after it, runs the iteration on a tape of its own, sweeps
 and drops that, and goes on to the iteration before. The inverse is that of the step which the iteration calls
-(``invertible``), or is derived from the iteration itself (``connected.derived_inverse``).
+(``invertible``), or is derived from the iteration itself (``connected.iteration``).
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class _Derived:
 
     def __init__(self, inversion: Inversion, loop: Any) -> None:
         self.inversion, self.loop = inversion, loop
-        self.found: dict[Any, Callable[[list[Any]], tuple[Any, ...]]] = {}
+        self.found: dict[Any, Callable[..., tuple[Any, ...]]] = {}
         self.places: list[int] = []
         self.report = Report()
         self.name = "an iteration"
@@ -184,10 +184,10 @@ class _Derived:
         try:
             leaves, key = scan(given)
             if key not in self.found:
-                self.found[key] = connected.derived_inverse(self.loop.body, *given, tuple(written))
+                self.found[key] = connected.iteration(self.loop.body, *given, tuple(written)).inverse
         except BadInput as error:
             raise self.inversion.refuse(str(error)) from error
-        return lambda: self.found[key](leaves)
+        return lambda: self.found[key](after, leaves)
 
     def before(self, table: Cotangents, k: int, after: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the state before iteration k, in objects of its own."""

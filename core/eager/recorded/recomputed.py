@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
-from ...ir.memory_policies import policy_of
+from ...ir.memory_policies import Policy, policy_of
 from ...rules.registry import handles
 from ...source.requirements import check_function
 from .call import call
 from .recomputed_loops import with_policy
 from .repeated import run_to_repeat
 from .tape import Tape
+
+CHOSEN: ContextVar[list[Policy] | None] = ContextVar("chosen", default=None)
+"""The policies of the checkpointed calls so far, where someone has asked for them."""
 
 
 def checkpoint(f: Callable[..., Any], *args: Any, policy: Any = None, memory: Any = None, **kwargs: Any) -> Any:
@@ -63,6 +67,9 @@ def _checkpoint(
 ) -> Any:
     check_function(f)
     chosen = policy_of(policy, memory)
+    asked = CHOSEN.get()
+    if asked is not None:
+        asked.append(chosen)
     if tape.tangents is not None or chosen.is_stored:  # forward mode stores nothing
         return call(tape, f, *args, **kwargs)
     if chosen.is_for_loops:

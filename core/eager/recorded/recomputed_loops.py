@@ -30,6 +30,10 @@ from .inverted_loops import Inversion
 from .offloaded import offload
 from .repeated import Legs, Repeat, is_leg, join, may_merge, merged
 from .tape import Tape
+from .typed_iterations import LEAST_BYTES, TypedIterations, typed_iterations
+
+_ALLOCATED = 1.25
+"""The memory that long-lived arrays among short-lived ones take, in units of their bytes: the allocator leaves gaps."""
 
 _found: WeakKeyDictionary[FunctionType, WithLoops | None] = WeakKeyDictionary()
 
@@ -78,6 +82,8 @@ class _Loop:
     """A loop whose body is a function of an item, the state and the other variables that it reads."""
 
     plan: Plan
+    typed: TypedIterations | None = None  # what makes iterations again
+    is_recorded = False  # whether the iterations that are made again are recorded one by one
     spill: Spill | None = None  # where states are held, if not in memory
     first: int  # the place of the first leg's record
 
@@ -92,6 +98,11 @@ class _Loop:
     def whole(self, tape: Tape, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run the whole loop."""
         raise NotImplementedError
+
+    def find_typed(self, tape: Tape, k: int, state: tuple[Any, ...], goes_on: bool) -> None:
+        """Find the typed form of the iterations, if it saves memory; iteration k comes next, and perhaps another."""
+        if _bytes(state) >= LEAST_BYTES:
+            self.typed = typed_iterations(tape, self, k, state, goes_on)
 
     def plain(self, tape: Tape, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run the whole loop and keep all of its records."""
@@ -117,35 +128,64 @@ class _Loop:
         """What the body is called with in iteration k, before the state."""
         return ()
 
+    def recorded_items(self, tape: Tape, k: int) -> tuple[Any, ...]:
+        """The same, recorded where an item is taken out of an array."""
+        return self.items(k)
+
     def plan_for(self, length: int | None, state: tuple[Any, ...], residuals: float) -> Plan | None:
         """Return the plan; ``residuals`` are the bytes that the records of an iteration hold.
 
-        The sweep of an iteration makes about half as many: overwritten entries and cotangents of local arrays.
+        The sweep of recorded iterations makes about half as many: overwritten entries and cotangents of local arrays.
         """
-        held = _bytes(state)
-        rest = 4 * held + 2 * _bytes(self.read) + residuals
-        if self.policy.memory is not None:
-            rest += 0.1 * self.policy.memory  # memory that the allocator cannot use
-        return planned(self.policy, Costs(length, held, 1.6 * residuals, rest))
+        held = sum(map(_bytes, state))  # two variables that are one array at first will be two
+        rest = 3 * held + 2 * _bytes(self.read) + residuals
+        if self.typed is not None:
+            costs = Costs(length, held, self.typed.sweeps.stored, rest, _ALLOCATED)
+        else:
+            rest += held + 0.1 * (self.policy.memory or 0.0)  # memory that the allocator cannot use
+            costs = Costs(length, held, 1.6 * residuals, rest)
+        plan = planned(self.policy, costs)
+        costs.note(self.policy, self.body.__code__.co_firstlineno, plan)
+        return plan
 
     def run(self, tape: Tape, at: int, stop: int, snapshots: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Run iterations ``at`` to ``stop`` and keep at most so many states, and all records of the last segment."""
-        last, state = self.legs(tape, at, stop, snapshots, state)
-        for k in range(last, stop):
-            state = self.step(tape, k, state)
+        """Make iterations ``at`` to ``stop`` again; keep at most so many states, and all records of the last segment."""
+        at, state = self.legs(tape, at, stop, snapshots, state, True)
+        while at < stop:
+            before = at
+            if self.typed is not None and not self.is_recorded:
+                at, state = self.typed.record(tape, at, stop, state)
+            if at == before:
+                at, state = at + 1, self.step(tape, at, state)
         return state
 
     def legs(
-        self, tape: Tape, at: int, stop: int, snapshots: int, state: tuple[Any, ...]
+        self, tape: Tape, at: int, stop: int, snapshots: int, state: tuple[Any, ...], is_again: bool = False
     ) -> tuple[int, tuple[Any, ...]]:
         """Run up to the last segment; return its beginning, and the state there."""
         length = self.plan.segment
         last = at + max(0, stop - at - 1) // length * length
         while at < last:
             leg = split((last - at) // length + 1, max(1, snapshots)) * length
-            state = self.leg(tape, at, at + leg, snapshots, state)
+            made = self.leg_again(tape, at, at + leg, snapshots, state) if is_again else None
+            state = self.leg(tape, at, at + leg, snapshots, state) if made is None else made
             at, snapshots = at + leg, snapshots - 1
         return last, state
+
+    def leg_again(
+        self, tape: Tape, start: int, stop: int, snapshots: int, state: tuple[Any, ...]
+    ) -> tuple[Any, ...] | None:
+        """Run a leg that has been run before, without recording it; None if that is not possible."""
+        if self.typed is None or self.is_recorded:
+            return None
+        repeat = self.repeat(tape, start, stop, snapshots, state)
+        after = self.typed.advance(start, stop, state)
+        if after is None or not repeat.is_possible:
+            return None
+        del state
+        repeat.must_end(after)
+        self.end(tape, repeat, stop, after)
+        return after
 
     def leg(self, tape: Tape, start: int, stop: int, snapshots: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Run iterations of which only the state before them is kept."""
@@ -193,6 +233,8 @@ class _For(_Loop):
                 first.must_end(state)
                 first.end(1, state)
             start, residuals = 1, first.bytes
+        if start < len(items):
+            self.find_typed(tape, start, state, start + 1 < len(items))
         plan = self.plan_for(len(items) - start, state, residuals)
         if plan is None:
             for k in range(start, len(items)):
@@ -208,11 +250,13 @@ class _For(_Loop):
         return state
 
     def attempt(self, tape: Tape, k: int, state: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
-        item = getitem(tape, self.source, k) if type(self.source) is np.ndarray else self.source[k]
-        return True, call(tape, self.body, item, *state, *self.read)
+        return True, call(tape, self.body, *self.recorded_items(tape, k), *state, *self.read)
 
     def items(self, k: int) -> tuple[Any, ...]:
         return (self.source[k],)
+
+    def recorded_items(self, tape: Tape, k: int) -> tuple[Any, ...]:
+        return (getitem(tape, self.source, k),) if type(self.source) is np.ndarray else self.items(k)
 
     def is_repeatable(self) -> bool:
         """Whether the items can be given again; a list is copied."""

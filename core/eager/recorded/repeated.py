@@ -206,11 +206,15 @@ def _run_again(table: Cotangents, record: Record) -> None:
     _, y, f, args, kwargs, state, contents = record
     del record  # with what the run returned, which is of no use once its cotangent is known
     dy = table.take(y)
+    for key in set(map(identity, values_in([y]))) - table.arrays.keys() - table.numbers.keys():
+        table.alive.pop(key, None)  # it need not be kept for a cotangent, and this run may hold many such states
     # A view has no cotangent of its own: what it shows keeps its identity until nothing refers to it.
     shown = {id(owner(x)): owner(x) for x in values_in([y]) if isinstance(x, np.ndarray) and table.reached(x)}
     if dy is not None or any(table.reached(a) for a, _ in contents):
         again = Tape(table.parent)
         again.integers = None if table.tape is None else table.tape.integers
+        if type(f) is Legs:
+            f.loop.is_recorded = table.is_strong or table.evaluate is not None
         args, pairs = loaded(args)
         known = state.outside.union(id(x) for _, x in pairs.values()) if pairs else state.outside
         if type(f) is Legs and f.prepared is not None:
@@ -246,6 +250,10 @@ def _make_again(
         for a, before in contents:
             table.write(a, ..., before)
         found = call(again, f, *args, **kwargs)
+        if type(f) is Legs and not f.loop.is_recorded and not _same(found, y):
+            f.loop.is_recorded = True  # the typed form of an iteration differs from it, in some number or on some path
+            again.records.clear()
+            found = call(again, f, *args, **kwargs)
         same = all(np.array_equal(a, b, a.dtype.kind in "fc") for (a, _), b in zip(contents, after))
     except Exception as error:
         for (a, _), b in zip(contents, after):
