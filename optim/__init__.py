@@ -1,14 +1,16 @@
-"""Optimisation: minimisation and least-squares fits, with derivatives from the source of the user's function.
+"""Optimisation: minima, fits, roots and fixed points, with derivatives from the source of the user's function.
 
 ``minimize`` finds a local minimum of a real-valued function; its methods are objects with settings (``LBFGS(memory=20)``)
-or names. ``least_squares`` fits by Levenberg-Marquardt and returns the standard deviations of the parameters. Both accept
-the unknowns as a number, an array or any structure of them, derive the gradient or Jacobian unless it is given, and
-differentiate their answers by the implicit function theorem.
+or names. ``least_squares`` fits by Levenberg-Marquardt and returns the standard deviations of the parameters;
+``curve_fit`` has SciPy's arguments. ``root`` and ``fixed_point`` solve systems of equations, ``root_scalar`` one equation
+in one unknown. All accept the unknowns as a number, an array or any structure of them, derive the gradient or Jacobian
+unless it is given, and differentiate their answers by the implicit function theorem.
 
 A search is a state machine that names the next point to evaluate; ``loop.py`` runs it, ``results.py`` says how it
 ended, ``implicit.py`` differentiates the answer. Each kind of problem has a folder.
 """
 
+from . import roots
 from .least_squares import DoglegFit, Fit, GaussNewton, LevenbergMarquardt, curve_fit, least_squares
 from .minimise import (
     BFGS,
@@ -27,6 +29,8 @@ from .minimise import (
     minimize,
 )
 from .results import Result, Status
+from .roots import Root, fixed_point, root
+from .scalar import root_scalar
 
 __all__ = [
     "BFGS",
@@ -44,13 +48,18 @@ __all__ = [
     "Newton",
     "NewtonCG",
     "Result",
+    "Root",
     "SR1",
     "Status",
     "TrustKrylov",
     "TrustRegion",
     "curve_fit",
+    "fixed_point",
     "least_squares",
     "minimize",
+    "root",
+    "root_scalar",
+    "roots",
 ]
 
 

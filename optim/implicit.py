@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import BadInput, MorulaError, adjoint, implicit, nestlevel
+from ..core import BadInput, MorulaError, adjoint, implicit, nestlevel, tree
 from ..linalg import FunctionOperator, gmres
 from .flatten import Layout, Vector
 from .results import AT_ROUNDING, CONVERGED, Status
@@ -86,13 +86,15 @@ def refuse(code: Any, equation: Equation) -> None:
 
 
 def underived(value: Any, name: str) -> Any:
-    """Return ``value``; raise an error if a cotangent reaches it, since no derivative is implemented."""
+    """Return ``value``; raise an error if a cotangent other than zero reaches it, since no derivative is implemented."""
     return value
 
 
 @adjoint(underived)
 def _underived_with_pullback(value: Any, name: str) -> tuple[Any, Any]:
     def back(dy: Any) -> tuple[Any, ...]:
-        raise MorulaError(f"{name} cannot be differentiated; compute it from the derivatives of your own function")
+        if np.any(tree.flatten(dy)[0] != 0.0):
+            raise MorulaError(f"{name} cannot be differentiated; compute it from the derivatives of your own function")
+        return None, None
 
     return (value if nestlevel() == 0 else underived(value, name)), back

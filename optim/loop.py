@@ -14,20 +14,19 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from .flatten import Vector
 from .results import MAX_ITERATIONS, RUNNING, STOPPED
 
 
 class Search(ABC):
     """The state of one search; plain numbers and arrays, so that it can be pickled."""
 
-    point: Vector
+    point: Any
     """The best point so far."""
     value: float
     """What is minimised, at ``point``."""
     measure: float
     """What is compared with the tolerance, at ``point``."""
-    trial: Vector
+    trial: Any
     """The point to evaluate next."""
     moved: bool
     """Whether the last evaluation completed an iteration."""

@@ -126,7 +126,7 @@ def least_squares(
     rho = chosen_loss("least_squares", loss)
     if not scale > 0:
         raise BadInput(f"least_squares: scale is {scale!r}, expected a positive number")
-    problem = _prepared(r, x0, args, jacobian)
+    problem = (Residuals if adjoint == "unrolled" else _prepared)(r, x0, args, jacobian)
     search = search_unrolled if adjoint == "unrolled" else _search
     fit = search(problem, way, bounds, rho, scale, tol, max_iterations, callback, history, progress, resumable, resume)
     if nestlevel() == 0 or adjoint == "unrolled":

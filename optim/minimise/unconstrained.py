@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...core import constant, nestlevel, tree
-from ..implicit import attached, check_adjoint
+from ..implicit import attached, check_adjoint, underived
 from ..loop import iterate
 from ..problem import check_limits, chosen
 from ..results import Result
@@ -130,7 +130,14 @@ def minimize(
         return found
     x = attached(found.x, problem.slope, found.code, adjoint)
     return Minimum(
-        x, found.iterations, found.evaluations, found.code, found.history, found.state, f(x, *args), found.gradient
+        x,
+        found.iterations,
+        found.evaluations,
+        found.code,
+        found.history,
+        found.state,
+        f(x, *args),
+        underived(found.gradient, "the gradient at a minimum"),
     )
 
 

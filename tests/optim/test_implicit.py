@@ -139,6 +139,13 @@ class TestFit:
         slopes = mo.jacobian(lambda y: least_squares(lambda b: design @ b - y, np.zeros(2)).x)(Y)
         assert np.allclose(slopes, np.linalg.pinv(design))
 
+    @pytest.mark.parametrize("target", ["native", "xla"])
+    def test_compiled_it_moves_with_the_data(self, target):
+        def loss(y):
+            return np.sum(least_squares(lambda b: b[0] * np.exp(-b[1] * T) - y, np.ones(2)).x)
+
+        np.testing.assert_allclose(mo.jit(mo.grad(loss), target=target)(Y), mo.grad(loss)(Y), rtol=1e-7)
+
 
 class TestRefused:
     @pytest.mark.parametrize(
@@ -147,6 +154,10 @@ class TestRefused:
             (
                 lambda y: np.sum(least_squares(lambda b: b[0] * T + b[1] - y, np.ones(2)).standard_deviations),
                 "the standard deviations of a fit cannot be differentiated",
+            ),
+            (
+                lambda y: minimize(well, np.zeros(8), y).gradient[0],
+                "the gradient at a minimum cannot be differentiated",
             ),
             (
                 lambda y: np.trace(least_squares(lambda b: b[0] * T + b[1] - y, np.ones(2)).covariance),
