@@ -8,15 +8,18 @@ numbers as a function of a vector; ``solve`` checks the arguments and returns a 
 """
 
 from .control import CONTROLS, StepControl
+from .events import Event
 from .methods import METHODS
 from .methods.rosenbrock import RosenbrockTableau, rosenbrock
 from .methods.tableau import Tableau, tableau
-from .solution import IntegrationFailed, Solution, Stats, Status
+from .solution import Happened, IntegrationFailed, Solution, Stats, Status
 from .solve import odesolve
 
 __all__ = [
     "CONTROLS",
     "METHODS",
+    "Event",
+    "Happened",
     "RosenbrockTableau",
     "IntegrationFailed",
     "Solution",

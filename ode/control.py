@@ -18,7 +18,8 @@ from .solution import Status
 
 RUNNING = -1
 # Plain ints, which a compiled loop can carry.
-SUCCESS, MAX_STEPS, STEP_TOO_SMALL = int(Status.SUCCESS), int(Status.MAX_STEPS), int(Status.STEP_TOO_SMALL)
+SUCCESS, TERMINATED = int(Status.SUCCESS), int(Status.TERMINATED)
+MAX_STEPS, STEP_TOO_SMALL = int(Status.MAX_STEPS), int(Status.STEP_TOO_SMALL)
 
 
 @dataclass(frozen=True)
@@ -137,20 +138,22 @@ class Controller:
         self.step = h * factor
         self.error = max(e, 1e-4)
         self.after_rejection = False
-        if is_stop:
-            self._arrive(h, y_new)
-        else:
+        if not is_stop or self.accepted == 0:  # a step that a stop has shortened does not tell of the problem
             self.last_step = h
         self.accepted += 1
         return True
 
-    def _arrive(self, h: float, y_new: NDArray[Any]) -> None:
-        """Count a step that ends at a stop; only the step that a stop has not shortened tells of the problem."""
-        if self.accepted == 0:
-            self.last_step = h
+    @constant
+    def arrive(self) -> None:
+        """Go on to the next stop; the last one ends the solve."""
         self.stop += 1
         if self.stop == len(self.stops):
             self.code = SUCCESS
+
+    @constant
+    def terminate(self) -> None:
+        """End the solve at a terminal event."""
+        self.code = TERMINATED
 
 
 def error_norm(error: NDArray[Any], scale: NDArray[Any]) -> float:

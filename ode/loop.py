@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..core import BadInput, constant
 from .control import RUNNING, Controller, StepControl
+from .events import Watch, along
 from .first_step import initial_step, trial_step
 from .problem import Problem
 from .solution import Stats
@@ -51,15 +52,21 @@ def adaptive_steps(
     first_step: float | None,
     max_step: float,
     max_steps: int,
-) -> tuple[NDArray[Any], Stats, int, Any, NDArray[Any]]:
-    """Return the states (m, n) at ts (m,), the cost, the code of the status, and the last time and state reached."""
+    watch: Watch | None,
+) -> tuple[NDArray[Any], Stats, int, Any, NDArray[Any], list[Any], list[Any]]:
+    """Return the states (m, n) at ts (m,), the cost, the code of the status, the last time and state reached, and the times
+    and states of each event."""
     t = float(ts[0])
     slope = problem.rhs(t, y).copy()  # f may fill and return one and the same array
     start, end = _ends(ts)
     if not np.isfinite(slope).all():
         raise BadInput(f"f is not finite at the start, t = {start:.6g}: it returned {np.asarray(slope).tolist()}")
+    kinds = 0 if watch is None else len(watch.events)
+    event_times: list[Any] = [[] for _ in range(kinds)]
+    event_states: list[Any] = [[] for _ in range(kinds)]
     if end == start:
-        return y + (ts - t)[:, None].astype(y.dtype) * slope[None], Stats(0, 0, 1, 0.0), 0, t, y
+        ys = y + (ts - t)[:, None].astype(y.dtype) * slope[None]
+        return ys, Stats(0, 0, 1, 0.0), 0, t, y, event_times, event_states
     order = stepper.error_order
     if first_step is None:
         h = trial_step(y, slope, end - start, rtol, atol)
@@ -72,6 +79,7 @@ def adaptive_steps(
     ys[0] = y
     inner = len(ts) - 1  # the last time is a stop
     done, dense = 1, 0
+    values = np.zeros(0) if watch is None else watch.values(t, y)
 
     while True:
         h, is_stop = controller.propose(t)
@@ -84,14 +92,43 @@ def adaptive_steps(
         y_new, stages = stepper.step(problem, t, t_new, y, memory)
         if not controller.accepts(stepper, h, is_stop, stages, y, y_new):
             continue
+        hit, t_next, y_next = -1, t_new, y_new
+        if watch is not None:
+            values_new = watch.values(t_new, y_new)
+            if watch.may_cross(values, values_new):
+                c = stepper.polynomial(problem, t, t_new, y, stages)
+                dense += 1
+                places = watch.crossings(values, values_new, t, h, y, c)
+                hit, last = watch.first_stop(places)
+                for i in range(len(watch.events)):
+                    if places[i] <= min(last, 1.0):
+                        t_event = watch.time(i, places[i], t, h, y, c)
+                        y_event = along((t_event - t) / h, y, c)
+                        event_times[i].append(t_event)
+                        event_states[i].append(y_event)
+                        if hit == i:
+                            t_next, y_next = t_event, y_event
+            values = values_new
         if inner > 1:
-            reached = _reached(ts, done, inner, t_new, h)
+            reached = _reached(ts, done, inner, t_next, h)
             if reached > done:
                 theta = (ts[done:reached] - t) / h
                 ys[done:reached] = y + _powers(theta, stepper.polynomial(problem, t, t_new, y, stages))
                 done = reached
                 dense += 1
-        t, y, memory = t_new, y_new, stepper.advance(stages)
+        t, y = t_next, y_next
+        if hit >= 0 and watch is not None:
+            for i in range(len(watch.events)):
+                if hit == i:
+                    y = watch.changed(i, t, y)
+                    if watch.events[i].is_terminal:
+                        controller.terminate()
+            memory = stepper.start(problem, t, y, problem.rhs(t, y).copy())
+            values = watch.after(hit, watch.values(t, y))
+        else:
+            memory = stepper.advance(stages)
+            if is_stop:
+                controller.arrive()
         if controller.code != RUNNING:
             break
     if controller.code == 0:
@@ -107,7 +144,7 @@ def adaptive_steps(
         stepper.jacobians * tried,
         stepper.factorisations * tried,
     )
-    return ys, stats, controller.code, t, y
+    return ys, stats, controller.code, t, y, event_times, event_states
 
 
 def _powers(theta: NDArray[Any], coefficients: NDArray[Any]) -> NDArray[Any]:

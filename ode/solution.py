@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -56,6 +57,16 @@ class Stats:
 
 
 @dataclass
+class Happened:
+    """The times and states at which one event happened."""
+
+    t: NDArray[Any]
+    """The times (k,)."""
+    y: Any
+    """The states there, in y0's structure, before the event changed them; every leaf has a leading axis of length k."""
+
+
+@dataclass
 class Solution:
     """The result of ``odesolve``."""
 
@@ -71,9 +82,11 @@ class Solution:
     method: str = ""
     """The name of the method."""
     t_reached: Any = 0.0
-    """The end of the last accepted step."""
+    """The end of the last accepted step, or the time of the terminal event."""
     y_reached: Any = None
     """The state there, in y0's structure."""
+    events: Sequence[Happened] = ()
+    """Where each event happened."""
 
     @property
     def status(self) -> Status:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..core import BadInput, stop_gradient
 from .arguments import (
@@ -18,11 +18,12 @@ from .arguments import (
     tolerance,
 )
 from .control import MAX_STEPS, SUCCESS, StepControl
+from .events import watch_of
 from .jacobians import jacobian_of
 from .loop import adaptive_steps, equal_steps
 from .methods import Method, RosenbrockTableau
 from .problem import Problem
-from .solution import IntegrationFailed, Solution
+from .solution import Happened, IntegrationFailed, Solution
 from .state import Leaf, layout, pack, unpack
 from .steppers import stepper_of
 
@@ -42,6 +43,7 @@ def odesolve(
     step_control: str | StepControl = "PI",
     tstops: ArrayLike = (),
     jacobian: Any = None,
+    events: Any = (),
     throw: bool = True,
 ) -> Solution:
     """Solve y' = f(t, y, *args) from y(ts[0]) = y0; the solution is differentiable.
@@ -67,6 +69,8 @@ def odesolve(
         jacobian: for implicit methods: by default found by forward mode; or a function ``jacobian(t, y, *args)`` that returns
             (n, n), for a state that is a vector; or (lower, upper), the numbers of diagonals beside the main one of a
             banded Jacobian.
+        events: an ``Event``, a function ``event(t, y, *args)`` that is zero at an event, or a sequence of these. Two zeros
+            within one step are not seen; ``max_step`` helps.
         throw: whether to raise an error if the last time is not reached; else the solution's ``status`` tells.
 
     Returns:
@@ -102,6 +106,8 @@ def odesolve(
     problem = Problem(f, args, leaves, y.dtype, form, relative, absolute)
     stepper = stepper_of(chosen, y.dtype)
     if steps is not None:
+        if watch_of(events, args, leaves, y.dtype) is not None:
+            raise BadInput("steps and events do not go together; leave out steps, or give max_step")
         rows, stats = equal_steps(stepper, problem, y, times, steps)
         return Solution(times, unpack(rows, leaves), stats, SUCCESS, chosen.name, times[-1], unpack(rows[-1], leaves))
     if not np.all(relative + absolute > 0):
@@ -111,13 +117,21 @@ def odesolve(
     check_positive(max_steps, "max_steps")
     control = chosen_control(step_control)
     stops = stop_gradient(stops_between(tstops, stop_gradient(times)))
-    rows, stats, code, t, y = adaptive_steps(
-        stepper, problem, y, times, stops, control, relative, absolute, first_step, float(max_step), max_steps
+    watch = watch_of(events, args, leaves, y.dtype)
+    rows, stats, code, t, y, event_times, event_states = adaptive_steps(
+        stepper, problem, y, times, stops, control, relative, absolute, first_step, float(max_step), max_steps, watch
     )
-    solution = Solution(times, unpack(rows, leaves), stats, code, chosen.name, t, unpack(y, leaves))
+    happened = [_happened(at, states, leaves, y) for at, states in zip(event_times, event_states)]
+    solution = Solution(times, unpack(rows, leaves), stats, code, chosen.name, t, unpack(y, leaves), happened)
     if throw and code > 1:
         raise IntegrationFailed(_reason(code, max_steps, t, times[-1], stats.last_step), solution)
     return solution
+
+
+def _happened(times: list[Any], states: list[Any], leaves: Any, y: NDArray[Any]) -> Happened:
+    if not times:
+        return Happened(np.zeros(0), unpack(np.zeros((0, len(y)), y.dtype), leaves))
+    return Happened(np.array(times), unpack(np.array(states), leaves))
 
 
 def _reason(code: int, max_steps: int, t: float, end: float, size: float) -> str:
