@@ -171,7 +171,7 @@ class Sweeps:
         self.active = [p.type.is_inexact for p in step.parameters]
         made = reverse(step, self.active, "native", is_differentiated=False)
         forward, backward = map(without_custom, (made.forward, made.backward))
-        self.stored = stored_bytes(forward, self.count)
+        self.stored = stored_bytes(forward, self.count, forward.parameters[: len(iteration.places)])
         self.seeded = [i for i, v in enumerate(step.block.results) if v.type.is_inexact]
         self.forward = typed_python.build(remove_dead_code(forward), frees=True)
         self.backward = typed_python.build(simplify(backward), frees=True)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import morula as mo
 
 PROGRAM = Path(__file__).resolve().parents[1] / "memory_program.py"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process from /proc")
@@ -45,3 +49,27 @@ def test_explain_predicts_the_peak(path, given):
 def test_chunks_that_write_local_arrays_save_memory(path, most):
     """200 steps kept in full take 144 MB in native code, and over a gigabyte on a tape."""
     assert measured(path, "chunks")[0] < most
+
+
+def iterated(x):
+    for _ in range(100):
+        x = np.sin(x)
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("path", ["eager", "native", "xla"])
+def test_a_state_that_the_adjoint_reads_counts_for_each_iteration(path):
+    """The adjoint of an iteration reads the state before it, and nothing else."""
+    g = mo.grad(lambda x: mo.checkpoint(iterated, x, memory="2.5MB"))
+    x = np.full(10_000, 0.5)
+    if path == "eager":
+        text = g.explain(x)
+        tracemalloc.start()
+        try:
+            g(x)
+            assert tracemalloc.get_traced_memory()[1] < 2.5e6
+        finally:
+            tracemalloc.stop()
+    else:
+        text = mo.jit(g, target=path).explain(x)
+    assert "everything is stored" not in text and "snapshots of 80 kB" in text

@@ -13,7 +13,7 @@ partitioner.)  Inner loops, matrix products and library calls are never recomput
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from math import inf, prod
 from typing import Any
@@ -48,9 +48,12 @@ def size(kind: Any) -> float:
     return inf if kind is STACK else float(kind.dtype.itemsize * prod(kind.bounds))
 
 
-def stored_bytes(forward: Function, results: int) -> float:
-    """The bytes that a forward sweep saves: what it returns after its results, and what it pushes."""
-    given = set(forward.parameters)
+def stored_bytes(forward: Function, results: int, carried: Collection[Value] = ()) -> float:
+    """The bytes that a forward sweep saves: what it returns after its results, and what it pushes.
+
+    Its parameters are there anyway, except those that are ``carried`` from one iteration of a loop to the next.
+    """
+    given = set(forward.parameters) - {*carried}
     kept = [v for v in dict.fromkeys(forward.block.results[results:]) if v not in given and v.type is not STACK]
     return sum(size(v.type) for v in kept) + _pushed(forward.block)
 

@@ -50,7 +50,8 @@ class Loop:
         segment = self.segment(1)
         self.choose_states(segment)
         state = sum(size(t) for t in self.types)
-        residuals = stored_bytes(segment.forward, len(self.active))
+        carried = segment.forward.parameters[len(segment.forward.parameters) - len(self.parameters) :]
+        residuals = stored_bytes(segment.forward, len(self.active), carried)
         rest = 2 * sum(size(v.type) for v in self.active)
         costs = Costs(self.op.iterations, state, residuals, rest)
         # The adjoint of an iteration may hold the states of loops in it, which are large.
