@@ -23,6 +23,7 @@ from ..passes.custom_derivatives import without_custom
 from ..passes.index_proofs import without_checks
 from ..passes.side_by_side import products_of_loops
 from ..passes.simplify import simplify
+from ..passes.twins import with_twins
 from ..recursion import DeepRecursion, deeply
 from ..rules.connected import connected
 from ..source.definitions import describe
@@ -51,6 +52,9 @@ _PASSES = (
     ("side by side", products_of_loops),
     ("by rows", by_rows),
 )
+
+_OF_NATIVE = (("twins", with_twins),)
+"""Passes for programs in which a write to an array costs as much as an element: XLA may copy the array."""
 
 CAPACITY = 64
 """The capacity of a list that a loop makes longer, at first; a program whose list is full is compiled with a larger one."""
@@ -355,7 +359,7 @@ def _specialised(
     try:
         deep.begin()
         with refused(describe(f)):
-            for name, run in _PASSES:
+            for name, run in (*_PASSES, *(_OF_NATIVE if chosen[0] == "native" else ())):
                 began = time.perf_counter()
                 stages.append((name, run(stages[-1][1])))
                 seconds[name] = time.perf_counter() - began

@@ -30,29 +30,32 @@ from ..ir.dynamic import Block, Function, Operation, Value, walk
 from ..ir.typed import ArrayType
 from .inline import copy_function
 
-_WRITES = (typed.setitem, typed.add_at)
-_ACCESSES = (typed.getitem, *_WRITES)
+WRITES = (typed.setitem, typed.add_at)
+_ACCESSES = (typed.getitem, *WRITES)
+Axes = tuple[int, ...]
+"""An order in which the axes of an array are stored."""
 _UNKNOWN = 16  # assumed number of iterations of a loop of unknown length
 _TURN = 1  # cost of transposing one element, in element accesses
+_KEEP = 2  # cost of writing one element to a transposed copy, too
 
 
 def by_rows(function: Function) -> Function:
     """Return an equivalent function that accesses arrays along their last axis, or ``function`` itself if nothing changes."""
-    if not any(_is_column(op) for op in walk(function.block)):
+    if not any(is_column(op) for op in walk(function.block)):
         return function
-    found = _Variables(function)
+    found = Variables(function)
     if not any(found.axes(v) for v in found.parent):
         return function
     made = copy_function(function)
-    variables = _Variables(made)
+    variables = Variables(made)
     turned = {v: axes for v in variables.parent if (axes := variables.axes(v))}
     parameters = [_given(v) if v in turned else v for v in made.parameters]
-    begun = [_transposed(new, old, turned[old]) for new, old in zip(parameters, made.parameters) if new is not old]
+    begun = [transposed(new, old, turned[old]) for new, old in zip(parameters, made.parameters) if new is not old]
     _rewrite(made.block, turned, True)
     made.block.operations[:0] = begun
     made.parameters = parameters
     for value, axes in turned.items():
-        value.type = _turned(value.type, axes)
+        value.type = turned_type(value.type, axes)
     return made
 
 
@@ -61,7 +64,7 @@ def _has_axes(value: Value) -> bool:
     return isinstance(kind, ArrayType) and kind.ndim > 1 and kind.is_static
 
 
-def _is_column(op: Operation) -> bool:
+def is_column(op: Operation) -> bool:
     """Whether an operation accesses an array at one index of its last axis, and along another axis."""
     if op.callee not in _ACCESSES or not _has_axes(op.operands[0]):
         return False
@@ -69,10 +72,10 @@ def _is_column(op: Operation) -> bool:
     return spec[-1] == "i" and any(entry not in ("i", "a") for entry in spec)
 
 
-def _slots(op: Operation) -> Iterator[list[Value]]:
+def slots(op: Operation) -> Iterator[list[Value]]:
     """Yield groups of values of one variable: a write's array and result, or the versions of a carried variable."""
     if op.kind == "call":
-        if op.callee in _WRITES:
+        if op.callee in WRITES:
             yield [op.operands[0], op.results[0]]
         return
     for k, result in enumerate(op.results):
@@ -95,6 +98,7 @@ class _Account:
 
     ``along`` counts accesses along each axis, ``accessed`` all accesses, and ``transposed`` the elements that transposing the
     variable would move; ``parts`` the elements of parts that would have to be transposed, by the axis that becomes the last.
+    ``across`` counts reads along an axis but not along the last one, ``written`` elements that are written.
     ``fixed``: the variable is accessed by index arrays, and must not be transposed.
     """
 
@@ -102,6 +106,8 @@ class _Account:
     accessed: float = 0.0
     transposed: float = 0.0
     parts: Counter[int] = field(default_factory=Counter)
+    across: Counter[int] = field(default_factory=Counter)
+    written: float = 0.0
     fixed: bool = False
 
     def gain(self, axis: int, ndim: int) -> float:
@@ -109,8 +115,14 @@ class _Account:
         gain = self.along[axis] - self.along[ndim - 1]
         return gain - _TURN * (self.transposed + self.parts[axis]) if gain > self.accessed / 4 else 0.0
 
+    def gain_of_twin(self, axis: int) -> float:
+        """Return what is gained by a copy of which an axis is the last one."""
+        gain = self.across[axis]
+        cost = _TURN * (self.transposed + self.parts[axis]) + _KEEP * self.written
+        return gain - cost if gain > self.accessed / 8 else 0.0
 
-class _Variables:
+
+class Variables:
     """The variables of a function (a union-find forest, ``parent``) and the account of costs of each."""
 
     def __init__(self, function: Function) -> None:
@@ -118,7 +130,7 @@ class _Variables:
         self.accounts: dict[Value, _Account] = {}
         self.inside: set[Value] = set()  # values defined in the innermost loop
         for op in walk(function.block):
-            for slot in _slots(op):
+            for slot in slots(op):
                 arrays = [v for v in slot if _has_axes(v) and not v.is_constant]
                 for v in arrays[1:]:
                     self.parent[self.root(v)] = self.root(arrays[0])
@@ -140,12 +152,15 @@ class _Variables:
     def account(self, value: Value) -> _Account:
         return self.accounts.setdefault(self.root(value), _Account())
 
-    def axes(self, value: Value) -> tuple[int, ...]:
+    def axes(self, value: Value) -> Axes:
         """Return the order in which the axes of a variable are stored; () if they stay as they are."""
         account, ndim = self.account(value), value.type.ndim
-        gains = [account.gain(axis, ndim) for axis in range(ndim - 1)]
-        best = max(gains)
-        return _rotation(gains.index(best), ndim) if best > 0 and not account.fixed else ()
+        return _best([account.gain(axis, ndim) for axis in range(ndim - 1)], account)
+
+    def axes_of_twin(self, value: Value) -> Axes:
+        """Return the order of axes of a copy that is worth being kept beside a variable; () if none is."""
+        account = self.account(value)
+        return _best([account.gain_of_twin(axis) for axis in range(value.type.ndim - 1)], account)
 
     def boundary(self, value: Value, times: float) -> None:
         if value in self.parent:
@@ -162,7 +177,7 @@ class _Variables:
             inside.update(op.results)
 
     def operation(self, op: Operation, times: float, inside: set[Value]) -> None:
-        joined = {v for slot in _slots(op) for v in slot}
+        joined = {v for slot in slots(op) for v in slot}
         others = [v for v in op.operands if v not in joined]
         if op.callee in _ACCESSES and _accessed(op) in self.parent:
             self.access(op, times, inside)
@@ -182,29 +197,37 @@ class _Variables:
         if not any(along):
             along = [index in inside for index in op.positional[1 : 1 + len(spec)]]
         account.accessed += count
+        account.written += count if op.callee in WRITES else 0
         for axis in range(len(spec)):
+            if op.callee is typed.getitem and is_column(op) and along[axis]:
+                account.across[axis] += count
             account.along[axis] += count if along[axis] else 0
             if part.type.ndim > 1 and _part_axes(spec, _rotation(axis, len(spec))):
                 account.parts[axis] += count
 
 
-def _rotation(axis: int, ndim: int) -> tuple[int, ...]:
+def _best(gains: list[float], account: _Account) -> Axes:
+    best = max(gains)
+    return _rotation(gains.index(best), len(gains) + 1) if best > 0 and not account.fixed else ()
+
+
+def _rotation(axis: int, ndim: int) -> Axes:
     """Return an order of axes that begins behind ``axis``, and so ends with it."""
     return (*range(axis + 1, ndim), *range(axis + 1))
 
 
-def _part_axes(spec: typed.Spec, axes: tuple[int, ...]) -> tuple[int, ...]:
+def _part_axes(spec: typed.Spec, axes: Axes) -> Axes:
     """Return the order of a part's axes after those of its array have been put into another; () if it is unchanged."""
     sliced = [d for d in range(len(spec)) if spec[d] != "i"]
     order = tuple(sliced.index(d) for d in axes if d in sliced)
     return () if list(order) == sorted(order) else order
 
 
-def _turned(kind: ArrayType, axes: tuple[int, ...]) -> ArrayType:
+def turned_type(kind: ArrayType, axes: Axes) -> ArrayType:
     return replace(kind, shape=tuple(kind.shape[d] for d in axes))
 
 
-def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+def _inverse(axes: Axes) -> Axes:
     return tuple(axes.index(d) for d in range(len(axes)))
 
 
@@ -213,11 +236,11 @@ def _given(value: Value) -> Value:
     return Value(value.name, value.type)
 
 
-def _transposed(source: Value, result: Value, axes: tuple[int, ...], line: int = 0) -> Operation:
+def transposed(source: Value, result: Value, axes: Axes, line: int = 0) -> Operation:
     return Operation("call", typed.transpose, [source, Value(constant=axes)], ("axes",), results=[result], line=line)
 
 
-def _rewrite(block: Block, turned: dict[Value, tuple[int, ...]], outermost: bool) -> None:
+def _rewrite(block: Block, turned: dict[Value, Axes], outermost: bool) -> None:
     """Rewrite accesses to transposed variables; every other use gets the array transposed back."""
     out: list[Operation] = []
 
@@ -225,11 +248,11 @@ def _rewrite(block: Block, turned: dict[Value, tuple[int, ...]], outermost: bool
         if value not in turned:
             return value
         made = _given(value)
-        out.append(_transposed(value, made, _inverse(turned[value]), line))
+        out.append(transposed(value, made, _inverse(turned[value]), line))
         return made
 
     for op in block.operations:
-        joined = [slot for slot in _slots(op) if any(v in turned for v in slot)]
+        joined = [slot for slot in slots(op) if any(v in turned for v in slot)]
         direct = {v for slot in joined for v in slot if v in turned}
         for inner in op.blocks:
             _rewrite(inner, turned, False)
@@ -239,18 +262,18 @@ def _rewrite(block: Block, turned: dict[Value, tuple[int, ...]], outermost: bool
         if accesses:
             direct.add(op.operands[0])
         op.operands = [v if v in direct else as_before(v, op.line) for v in op.operands]
-        after = _access(op, turned, out) if accesses else []
+        after = rewritten_access(op, turned, out) if accesses else []
         for k, result in enumerate(op.results):
             if result in turned and result not in direct and not accesses and op.callee is not typed.full:
                 op.results[k] = _given(result)
-                after.append(_transposed(op.results[k], result, turned[result], op.line))
+                after.append(transposed(op.results[k], result, turned[result], op.line))
         out += [op, *after]
     if outermost:
         block.results = [as_before(v, 0) for v in block.results]
     block.operations = out
 
 
-def _turn_constants(op: Operation, turned: dict[Value, tuple[int, ...]]) -> None:
+def _turn_constants(op: Operation, turned: dict[Value, Axes]) -> None:
     """Transpose constants that are a variable's initial value or its value after a branch or an iteration."""
 
     def now(value: Value, result: Value) -> Value:
@@ -258,7 +281,7 @@ def _turn_constants(op: Operation, turned: dict[Value, tuple[int, ...]]) -> None
             return value
         axes = turned[result]
         constant = np.ascontiguousarray(np.transpose(value.constant, axes))
-        return Value(value.name, _turned(value.type, axes), constant)
+        return Value(value.name, turned_type(value.type, axes), constant)
 
     if op.kind == "call":
         op.operands[0] = now(op.operands[0], op.results[0])
@@ -270,7 +293,7 @@ def _turn_constants(op: Operation, turned: dict[Value, tuple[int, ...]]) -> None
         b.results = [now(v, r) for v, r in zip(b.results, op.results)]
 
 
-def _access(op: Operation, turned: dict[Value, tuple[int, ...]], before: list[Operation]) -> list[Operation]:
+def rewritten_access(op: Operation, turned: dict[Value, Axes], before: list[Operation]) -> list[Operation]:
     """Change an access to address the same part of the transposed array; return the operations that must follow it."""
     spec, axes = op.named["spec"].constant, turned[_accessed(op)]
     base, *rest = op.positional
@@ -280,11 +303,11 @@ def _access(op: Operation, turned: dict[Value, tuple[int, ...]], before: list[Op
     unchanged = tuple(range(part.type.ndim))
     order = _part_axes(spec, axes) or unchanged
     if value and order != unchanged:
-        value = [Value(part.name, _turned(part.type, order))]
-        before.append(_transposed(part, value[0], order, op.line))
+        value = [Value(part.name, turned_type(part.type, order))]
+        before.append(transposed(part, value[0], order, op.line))
     elif not value and order != (wanted := turned.get(part, unchanged)):
-        made = Value(part.name, _turned(part.type, order))
-        after.append(_transposed(made, part, tuple(order.index(d) for d in wanted), op.line))
+        made = Value(part.name, turned_type(part.type, order))
+        after.append(transposed(made, part, tuple(order.index(d) for d in wanted), op.line))
         op.results = [made]
     left = list(index)
     chosen = [left.pop(0) if entry != ":" else None for entry in spec]

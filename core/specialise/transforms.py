@@ -25,6 +25,7 @@ from ..passes.custom_derivatives import without_custom
 from ..passes.inline import inline
 from ..passes.reverse import reverse
 from ..passes.side_by_side import products_of_loops
+from ..passes.twins import with_twins
 from ..source.definitions import describe
 from ..source.requirements import check_function, no_pair, no_scalar, out_of_range, result_is_none
 from ..values.array_classes import ARRAY, array_in, is_traced_array
@@ -162,8 +163,10 @@ def differentiated(
     run = Run(trace, f, args, kwargs, chosen, aux, [integers] * len(chosen))
     made = run.made
     trace.differentiates = True
+    function = by_rows(products_of_loops(made.function))
+    function = with_twins(function) if trace.target == "native" else function
     sweeps = reverse(
-        with_lengths(trace, by_rows(products_of_loops(made.function)), [*run.arguments, *made.free]),
+        with_lengths(trace, function, [*run.arguments, *made.free]),
         run.active,
         trace.target,
         trace.is_strong,

@@ -1,4 +1,4 @@
-"""Matrices that are used column by column are stored transposed, with equal results."""
+"""Arrays that are used column by column are stored with other axes last, or beside such a copy, with equal results."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from morula.core.ir import typed
 from morula.core.ir.dynamic import verify, walk
 from morula.core.ir.evaluate import evaluate
 from morula.core.ir.typed import FLOAT64, ArrayType
-from morula.core.passes import columns
+from morula.core.passes import columns, twins
 from morula.core.passes.columns import by_rows
+from morula.core.passes.twins import with_twins
 
 N = 4
 MATRIX = ArrayType(np.dtype(float), (N, N))
@@ -63,6 +64,21 @@ def test_a_matrix_that_is_used_as_a_whole_in_each_iteration_stays():
 
     f = program(body, MATRIX, MATRIX)
     assert by_rows(f) is f
+
+
+def check(f, arguments, axes):
+    """Compare a program with itself after each pass, and after both, where ``axes`` chooses the order of axes."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(columns, "is_column", lambda op: True)
+        patched.setattr(twins, "is_column", lambda op: True)
+        patched.setattr(columns.Variables, "axes", axes)
+        patched.setattr(columns.Variables, "axes_of_twin", axes)
+        rotated = verify(by_rows(f))
+        found = [rotated, verify(with_twins(f)), verify(with_twins(rotated))]
+    expected = evaluate(f, arguments)
+    for made in found:
+        for a, e in zip(evaluate(made, arguments), expected):
+            np.testing.assert_array_equal(a, e)
 
 
 STATEMENT = st.tuples(
@@ -120,12 +136,7 @@ def test_programs_give_the_same(statements, given_or_made):
 
     f = program(body, MATRIX, MATRIX)
     arguments = [np.random.default_rng(seed).normal(size=(N, N)) for seed in (0, 1)]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(columns, "_is_column", lambda op: True)
-        patched.setattr(columns._Variables, "axes", lambda self, v: () if self.account(v).fixed else (1, 0))
-        made = verify(by_rows(f))
-    for a, e in zip(evaluate(made, arguments), evaluate(f, arguments)):
-        np.testing.assert_array_equal(a, e)
+    check(f, arguments, lambda self, v: () if self.account(v).fixed else (1, 0))
 
 
 SHAPE = 3, 4, 3
@@ -177,12 +188,7 @@ def test_programs_of_arrays_with_three_axes_give_the_same(statements, ends):
         axis = chosen.setdefault(list(self.parent).index(self.root(value)), ends[len(chosen) % len(ends)])
         return columns._rotation(axis, value.type.ndim) if axis < value.type.ndim - 1 else ()
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(columns, "_is_column", lambda op: True)
-        patched.setattr(columns._Variables, "axes", axes)
-        made = verify(by_rows(f))
-    for a, e in zip(evaluate(made, arguments), evaluate(f, arguments)):
-        np.testing.assert_array_equal(a, e)
+    check(f, arguments, axes)
 
 
 def planes(b, x):
