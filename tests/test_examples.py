@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 MAIN_JOB = ROOT / "examples" / "lynx_hare.py"
 CHECKED_WITH_THEIR_PACKAGE = {"orbit_design", "pendulum_period"}  # in tests/physics
+CHECKED_WITH_THEIR_PACKAGE |= {"spectral_graph_design", "low_rank_image_recovery"}  # in tests/linalg
 SCRIPTS = sorted(
     path
     for path in (ROOT / "examples").glob("*.py")

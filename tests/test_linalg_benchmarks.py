@@ -17,11 +17,12 @@ PROGRAMS = [p for group in GROUPS for p in programs(group).values()]
 def test_the_gradient_of_a_program_is_the_one_by_hand(program):
     args = program.inputs(program.small)
     value, gradients = program.by_hand(*args)
-    f = program.make(np, scipy.linalg)
+    f = program.in_morula()
     found, computed = mo.value_and_grad(f, argnums=tuple(range(len(args))))(*args)
     np.testing.assert_allclose(found, value, rtol=1e-12)
     for g, expected in zip(computed, gradients, strict=True):
-        np.testing.assert_allclose(g, expected, rtol=1e-9, atol=1e-11 * np.max(np.abs(expected)))
+        accuracy = 1e-11 if program.ours is None else 1e-9  # that of an iterative solve
+        np.testing.assert_allclose(g, expected, rtol=1e-9, atol=accuracy * np.max(np.abs(expected)))
 
 
 @pytest.mark.parametrize("case", degenerate.CASES[:-1], ids=lambda c: c.name)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import scipy.linalg
-
 from ..racing.contender import JAX, MORULA, Call, Contender, arrived, table
 from .program import Program
 
@@ -48,7 +45,7 @@ def _in_torch(program: Program, args: tuple[Any, ...]) -> Call:
 def _derivative(program: Program, count: int) -> Callable[..., Any]:
     import morula as mo
 
-    return mo.value_and_grad(program.make(np, scipy.linalg), argnums=tuple(range(count)))
+    return mo.value_and_grad(program.in_morula(), argnums=tuple(range(count)))
 
 
 def _eager(program: Program, args: tuple[Any, ...]) -> Call:

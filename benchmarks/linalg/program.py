@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
-GROUPS = ("programs", "small", "held_out")
+GROUPS = ("programs", "small", "large", "held_out")
 Function = Callable[..., Any]
 
 
@@ -22,6 +23,7 @@ class Program:
     in_torch: the loss by PyTorch, given its module; None if it is that of ``make`` or if PyTorch lacks a function.
     size, small: the size that is timed, and one for tests.
     in_jax: whether JAX has all functions.
+    ours: returns the loss for morula where that is not the one of ``make``.
     """
 
     name: str
@@ -33,6 +35,11 @@ class Program:
     in_torch: Callable[[Any], Function] | None = None
     in_jax: bool = True
     rtol: float = 1e-7
+    ours: Callable[[], Function] | None = None
+
+    def in_morula(self) -> Function:
+        """The loss for morula."""
+        return self.make(np, scipy.linalg) if self.ours is None else self.ours()
 
 
 def programs(group: str) -> dict[str, Program]:

@@ -39,11 +39,16 @@ def orthonormal(X: Any, M: Any, name: str) -> tuple[Any, Any]:
     return np.linalg.solve(np.conj(L), Q.T).T, dagger(L) @ R
 
 
-def extension(W: Any, V: Any, M: Any, noise: Any, turn: Any, name: str) -> tuple[Any, Any, Any]:
+def _noise(shape: Any, turn: Any) -> Any:
+    """Return independent columns with entries of size 1."""
+    return np.reshape(np.cos(0.7 * turn * np.arange(float(shape[0] * shape[1])) ** 2), shape)
+
+
+def extension(W: Any, V: Any, M: Any, turn: Any, name: str) -> tuple[Any, Any, Any]:
     """Return Q, C and R with W = V C + Q R, where [V, Q] has orthonormal columns like V.
 
-    Gram-Schmidt, twice; and again where W nearly lies in the span of V or its columns are nearly dependent. There ``noise``,
-    other for each ``turn`` and as small as a rounding error, provides the directions that W lacks.
+    Gram-Schmidt, twice; and again where W nearly lies in the span of V or its columns are nearly dependent. There a term as
+    small as a rounding error, other for each ``turn``, provides the directions that W lacks.
     """
     size = np.linalg.norm(W)
     C = dagger(V) @ times(M, W)
@@ -54,7 +59,7 @@ def extension(W: Any, V: Any, M: Any, noise: Any, turn: Any, name: str) -> tuple
     if np.min(np.abs(np.diagonal(R))) <= 1e-3 * size:
         eps = np.finfo(W.dtype).eps
         W = V @ (dagger(V) @ times(M, Q))
-        Q, first = orthonormal(Q - W + (eps / np.sqrt(W.size)) * np.cos(turn * noise), M, name)
+        Q, first = orthonormal(Q - W + (eps / np.sqrt(W.size)) * _noise(W.shape, turn), M, name)
         again = dagger(V) @ times(M, Q)
         Q, second = orthonormal(Q - V @ again, M, name)
         R = second @ first @ R

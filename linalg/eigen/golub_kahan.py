@@ -99,7 +99,6 @@ class GolubKahan(Cycle):
         self.U = np.zeros((blocks, b, A.shape[0]), start.dtype)
         self.B = np.zeros((blocks, b, blocks, b), start.dtype)
         self.last = np.zeros((b, b), start.dtype)
-        self.noise = np.real(start_block(k, A.shape[0], b, start.dtype)), np.real(start)
         self.V[0] = orthonormal(start, None, name)[0].T
         self.expand(0)
 
@@ -115,11 +114,11 @@ class GolubKahan(Cycle):
         """Expand the spaces from dimension ``first`` to ``size``, and find the triplets in them."""
         blocks, b = self.size // self.b, self.b
         for j in range(first // b, blocks):
-            Q, C, R = extension(self.A @ self.V[j].T, self.left(), None, self.noise[0], j + 1.0, self.name)
+            Q, C, R = extension(self.A @ self.V[j].T, self.left(), None, j + 1.0, self.name)
             self.B[:, :, j] = np.reshape(C, (blocks, b, b))
             self.B[j, :, j] = R
             self.U[j] = Q.T
-            P, _, self.last = extension(self.AH @ Q, self.right(), None, self.noise[1], j + 1.0, self.name)
+            P, _, self.last = extension(self.AH @ Q, self.right(), None, j + 1.0, self.name)
             self.V[j + 1] = P.T
         if not np.all(np.isfinite(self.B)):
             raise MorulaError(f"{self.name}: A applied to a finite vector gave NaN or Inf")

@@ -37,7 +37,6 @@ class KrylovSpace(Cycle):
         # A loop that is compiled writes whole blocks: V[j] is the transpose of the j-th.
         self.V = np.zeros((blocks + 1, b, n), start.dtype)
         self.H = np.zeros((blocks + 1, b, blocks, b), start.dtype)
-        self.noise = np.real(start)
         self.V[0] = orthonormal(start, M, name)[0].T
         self.expand(0)
 
@@ -54,7 +53,7 @@ class KrylovSpace(Cycle):
         blocks, b = self.size // self.b, self.b
         for j in range(first // b, blocks):
             W = self.A @ self.V[j].T
-            Q, C, R = extension(W, self.vectors(), self.M, self.noise, j + 1.0, self.name)
+            Q, C, R = extension(W, self.vectors(), self.M, j + 1.0, self.name)
             self.H[:, :, j] = np.reshape(C, (blocks + 1, b, b))
             self.H[j + 1, :, j] = R
             self.V[j + 1] = Q.T

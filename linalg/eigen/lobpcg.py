@@ -94,9 +94,8 @@ class LocallyOptimal(Cycle):
     def __init__(self, name: str, A: Any, M: Any, T: Any, X: Any, P: Any, which: str) -> None:
         self.name, self.A, self.M, self.T, self.which = name, A, M, T, which
         self.k = X.shape[1]
-        self.noise = np.real(P)
         X = orthonormal(X, M, name)[0]
-        P = extension(P, X, M, self.noise, 1.0, name)[0]
+        P = extension(P, X, M, 1.0, name)[0]
         basis = np.concatenate([X, P], axis=1)
         self.choose(basis, A @ basis)
 
@@ -109,7 +108,7 @@ class LocallyOptimal(Cycle):
         order = order_of(values, self.which, None)[:k]
         values, Y = values[order], Y[:, order]
         step = np.where(np.arange(Y.shape[0])[:, None] < k, 0.0, Y)
-        Z = extension(step, Y, None, np.arange(step.size).reshape(step.shape), 1.0, self.name)[0]
+        Z = extension(step, Y, None, 1.0, self.name)[0]
         self.X, self.AX = B @ Y, AB @ Y
         self.P, self.AP = B @ Z, AB @ Z
         self.R = self.AX - times(self.M, self.X) * values
@@ -117,7 +116,7 @@ class LocallyOptimal(Cycle):
 
     def step(self) -> None:
         known = np.concatenate([self.X, self.P], axis=1)
-        W = extension(times(self.T, self.R), known, self.M, self.noise, 1.0, self.name)[0]
+        W = extension(times(self.T, self.R), known, self.M, 1.0, self.name)[0]
         self.choose(np.concatenate([known, W], axis=1), np.concatenate([self.AX, self.AP, self.A @ W], axis=1))
 
     def basis(self) -> Any:
