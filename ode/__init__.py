@@ -8,6 +8,7 @@ numbers as a function of a vector; ``solve`` checks the arguments and returns a 
 """
 
 from .control import CONTROLS, StepControl
+from .dense_output import DenseOutput
 from .events import Event
 from .methods import METHODS
 from .methods.rosenbrock import RosenbrockTableau, rosenbrock
@@ -18,6 +19,7 @@ from .solve import odesolve
 __all__ = [
     "CONTROLS",
     "METHODS",
+    "DenseOutput",
     "Event",
     "Happened",
     "RosenbrockTableau",

@@ -69,6 +69,17 @@ def check_positive(value: Any, name: str) -> None:
         raise BadInput(f"{name} = {value!r}; it must be a positive number (its sign follows from ts)")
 
 
+def span_with(ts: NDArray[Any], saveat: Any) -> NDArray[Any]:
+    """Return the span of ``ts`` with the times ``saveat`` inside."""
+    inner = times_of(saveat)
+    start, end = float(ts[0]), float(ts[-1])
+    if np.any((inner - start) * (inner - end) > 0):
+        raise BadInput(
+            f"saveat goes from {inner[0]:.6g} to {inner[-1]:.6g}, outside of the span from {start:.6g} to {end:.6g}"
+        )
+    return times_of(np.concatenate([ts[:1], inner, ts[-1:]]))
+
+
 def step_control(control: Any) -> StepControl:
     found = CONTROLS.get(control) if isinstance(control, str) else control
     if not isinstance(found, StepControl):

@@ -147,7 +147,7 @@ class Controller:
     def arrive(self) -> None:
         """Go on to the next stop; the last one ends the solve."""
         self.stop += 1
-        if self.stop == len(self.stops):
+        if self.stop == len(self.stops) and self.code == RUNNING:
             self.code = SUCCESS
 
     @constant

@@ -6,6 +6,7 @@ steps move with ts[0]. A step that ends at a stop ends there exactly: its size m
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,25 @@ from .events import Watch, along
 from .first_step import initial_step, trial_step
 from .problem import Problem
 from .solution import Stats
+
+
+@dataclass
+class Run:
+    """What a solve found."""
+
+    rows: NDArray[Any]
+    """(m, n): the states at ts; NaN where they were not reached."""
+    stats: Stats
+    code: int
+    """The code of the status."""
+    t: Any
+    y: NDArray[Any]
+    """The last time and state that were reached."""
+    event_times: list[Any]
+    event_states: list[Any]
+    """For each event, the times and states at which it happened."""
+    record: list[Any]
+    """For dense output: of each step the times of its ends, its size, the state at its start, and its polynomial."""
 
 
 def equal_steps(
@@ -53,9 +73,9 @@ def adaptive_steps(
     max_step: float,
     max_steps: int,
     watch: Watch | None,
-) -> tuple[NDArray[Any], Stats, int, Any, NDArray[Any], list[Any], list[Any]]:
-    """Return the states (m, n) at ts (m,), the cost, the code of the status, the last time and state reached, and the times
-    and states of each event."""
+    is_dense: bool,
+) -> Run:
+    """Solve the problem; see ``Run`` for the results."""
     t = float(ts[0])
     slope = problem.rhs(t, y).copy()  # f may fill and return one and the same array
     start, end = _ends(ts)
@@ -66,7 +86,8 @@ def adaptive_steps(
     event_states: list[Any] = [[] for _ in range(kinds)]
     if end == start:
         ys = y + (ts - t)[:, None].astype(y.dtype) * slope[None]
-        return ys, Stats(0, 0, 1, 0.0), 0, t, y, event_times, event_states
+        record = [(t, t, 1.0, y, slope[None])] if is_dense else []
+        return Run(ys, Stats(0, 0, 1, 0.0), 0, t, y, event_times, event_states, record)
     order = stepper.error_order
     if first_step is None:
         h = trial_step(y, slope, end - start, rtol, atol)
@@ -78,7 +99,9 @@ def adaptive_steps(
     ys = np.full((len(ts), len(y)), np.nan, y.dtype)
     ys[0] = y
     inner = len(ts) - 1  # the last time is a stop
-    done, dense = 1, 0
+    done, dense, restarts = 1, 0, 0
+    record: list[Any] = []
+    c: Any = None
     values = np.zeros(0) if watch is None else watch.values(t, y)
 
     while True:
@@ -93,11 +116,15 @@ def adaptive_steps(
         if not controller.accepts(stepper, h, is_stop, stages, y, y_new):
             continue
         hit, t_next, y_next = -1, t_new, y_new
+        if is_dense:
+            c = stepper.polynomial(problem, t, t_new, y, stages)
+            dense += 1
         if watch is not None:
             values_new = watch.values(t_new, y_new)
             if watch.may_cross(values, values_new):
-                c = stepper.polynomial(problem, t, t_new, y, stages)
-                dense += 1
+                if not is_dense:
+                    c = stepper.polynomial(problem, t, t_new, y, stages)
+                    dense += 1
                 places = watch.crossings(values, values_new, t, h, y, c)
                 hit, last = watch.first_stop(places)
                 for i in range(len(watch.events)):
@@ -112,10 +139,13 @@ def adaptive_steps(
         if inner > 1:
             reached = _reached(ts, done, inner, t_next, h)
             if reached > done:
-                theta = (ts[done:reached] - t) / h
-                ys[done:reached] = y + _powers(theta, stepper.polynomial(problem, t, t_new, y, stages))
+                if not is_dense:
+                    c = stepper.polynomial(problem, t, t_new, y, stages)
+                    dense += 1
+                ys[done:reached] = y + _powers((ts[done:reached] - t) / h, c)
                 done = reached
-                dense += 1
+        if is_dense:
+            record.append((t, t_next, h, y, c))
         t, y = t_next, y_next
         if hit >= 0 and watch is not None:
             for i in range(len(watch.events)):
@@ -125,6 +155,9 @@ def adaptive_steps(
                         controller.terminate()
             memory = stepper.start(problem, t, y, problem.rhs(t, y).copy())
             values = watch.after(hit, watch.values(t, y))
+            restarts += 1
+            if is_stop and _equal(t, t_new):
+                controller.arrive()
         else:
             memory = stepper.advance(stages)
             if is_stop:
@@ -135,7 +168,7 @@ def adaptive_steps(
         ys[inner:] = y
 
     tried = controller.accepted + controller.rejected
-    evaluations = 1 + (first_step is None) + stepper.evaluations * tried + stepper.dense_evaluations * dense
+    evaluations = 1 + (first_step is None) + restarts + stepper.evaluations * tried + stepper.dense_evaluations * dense
     stats = Stats(
         controller.accepted,
         controller.rejected,
@@ -144,7 +177,7 @@ def adaptive_steps(
         stepper.jacobians * tried,
         stepper.factorisations * tried,
     )
-    return ys, stats, controller.code, t, y, event_times, event_states
+    return Run(ys, stats, controller.code, t, y, event_times, event_states, record)
 
 
 def _powers(theta: NDArray[Any], coefficients: NDArray[Any]) -> NDArray[Any]:
@@ -156,6 +189,11 @@ def _powers(theta: NDArray[Any], coefficients: NDArray[Any]) -> NDArray[Any]:
 def _stop_time(ts: NDArray[Any], stops: NDArray[Any], stop: int) -> Any:
     """Return a stop; the last one is ts[-1] and moves with it."""
     return float(ts[-1]) if stop == len(stops) - 1 else float(stops[stop])
+
+
+@constant
+def _equal(a: float, b: float) -> bool:
+    return a == b
 
 
 @constant

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..core import MorulaError
+from .dense_output import DenseOutput
 
 
 class Status(IntEnum):
@@ -87,6 +88,8 @@ class Solution:
     """The state there, in y0's structure."""
     events: Sequence[Happened] = ()
     """Where each event happened."""
+    sol: DenseOutput | None = None
+    """With ``is_dense``: the solution as a function of time; ``sol(t)``, ``sol.derivative(t)``."""
 
     @property
     def status(self) -> Status:

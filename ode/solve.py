@@ -12,12 +12,14 @@ from ..core import BadInput, stop_gradient
 from .arguments import (
     check_positive,
     chosen_method,
+    span_with,
     step_control as chosen_control,
     stops_between,
     times_of,
     tolerance,
 )
 from .control import MAX_STEPS, SUCCESS, StepControl
+from .dense_output import DenseOutput
 from .events import watch_of
 from .jacobians import jacobian_of
 from .loop import adaptive_steps, equal_steps
@@ -44,6 +46,8 @@ def odesolve(
     tstops: ArrayLike = (),
     jacobian: Any = None,
     events: Any = (),
+    saveat: Any = None,
+    is_dense: bool = False,
     throw: bool = True,
 ) -> Solution:
     """Solve y' = f(t, y, *args) from y(ts[0]) = y0; the solution is differentiable.
@@ -71,6 +75,9 @@ def odesolve(
             banded Jacobian.
         events: an ``Event``, a function ``event(t, y, *args)`` that is zero at an event, or a sequence of these. Two zeros
             within one step are not seen; ``max_step`` helps.
+        saveat: the times of the solution, between ts[0] and ts[-1] and in their direction, in place of ``ts``; or "steps" for
+            the beginning of every step and the end.
+        is_dense: whether the solution has ``sol``, a function of time.
         throw: whether to raise an error if the last time is not reached; else the solution's ``status`` tells.
 
     Returns:
@@ -91,6 +98,14 @@ def odesolve(
     if not callable(f):
         raise BadInput(f"f is {type(f).__name__}; odesolve needs a function f(t, y, *args) that returns dy/dt")
     times = times_of(ts)
+    is_saving_steps = isinstance(saveat, str)
+    if is_saving_steps and saveat != "steps":
+        raise BadInput(f'saveat is {saveat!r}; expected times between ts[0] and ts[-1], or "steps"')
+    if is_saving_steps:
+        times = times[:: max(len(times) - 1, 1)]
+    elif saveat is not None:
+        times = span_with(times, saveat)
+    end = times[-1]
     leaves, size = layout(stop_gradient(y0))
     y = pack(y0, leaves, "y0")
     if y.dtype.kind in "iu":
@@ -106,8 +121,10 @@ def odesolve(
     problem = Problem(f, args, leaves, y.dtype, form, relative, absolute)
     stepper = stepper_of(chosen, y.dtype)
     if steps is not None:
-        if watch_of(events, args, leaves, y.dtype) is not None:
-            raise BadInput("steps and events do not go together; leave out steps, or give max_step")
+        if is_dense or saveat is not None or watch_of(events, args, leaves, y.dtype) is not None:
+            raise BadInput(
+                "steps does not go together with events, saveat and is_dense; leave out steps, or give max_step"
+            )
         rows, stats = equal_steps(stepper, problem, y, times, steps)
         return Solution(times, unpack(rows, leaves), stats, SUCCESS, chosen.name, times[-1], unpack(rows[-1], leaves))
     if not np.all(relative + absolute > 0):
@@ -118,14 +135,44 @@ def odesolve(
     control = chosen_control(step_control)
     stops = stop_gradient(stops_between(tstops, stop_gradient(times)))
     watch = watch_of(events, args, leaves, y.dtype)
-    rows, stats, code, t, y, event_times, event_states = adaptive_steps(
-        stepper, problem, y, times, stops, control, relative, absolute, first_step, float(max_step), max_steps, watch
+    run = adaptive_steps(
+        stepper,
+        problem,
+        y,
+        times,
+        stops,
+        control,
+        relative,
+        absolute,
+        first_step,
+        float(max_step),
+        max_steps,
+        watch,
+        is_dense or is_saving_steps,
     )
-    happened = [_happened(at, states, leaves, y) for at, states in zip(event_times, event_states)]
-    solution = Solution(times, unpack(rows, leaves), stats, code, chosen.name, t, unpack(y, leaves), happened)
+    happened = [_happened(at, states, leaves, y) for at, states in zip(run.event_times, run.event_states)]
+    sol = _dense(run.record, leaves) if is_dense or is_saving_steps else None
+    rows, stats, code = run.rows, run.stats, run.code
+    if sol is not None and is_saving_steps:
+        times = np.concatenate([sol.starts, np.reshape(run.t, 1)])
+        rows = np.concatenate([sol.states, run.y[None]])
+    elif saveat is not None:
+        times, rows = times[1:-1], rows[1:-1]
+    kept = sol if is_dense else None
+    solution = Solution(
+        times, unpack(rows, leaves), stats, code, chosen.name, run.t, unpack(run.y, leaves), happened, kept
+    )
     if throw and code > 1:
-        raise IntegrationFailed(_reason(code, max_steps, t, times[-1], stats.last_step), solution)
+        raise IntegrationFailed(_reason(code, max_steps, run.t, end, stats.last_step), solution)
     return solution
+
+
+def _dense(record: list[Any], leaves: Any) -> DenseOutput | None:
+    if not record:
+        return None
+    starts, ends, sizes = (np.array([step[i] for step in record]) for i in range(3))
+    states, coefficients = (np.stack([step[i] for step in record]) for i in (3, 4))
+    return DenseOutput(starts, ends, sizes, states, coefficients, leaves)
 
 
 def _happened(times: list[Any], states: list[Any], leaves: Any, y: NDArray[Any]) -> Happened:

@@ -92,6 +92,11 @@ class TestPlaces:
         assert np.allclose(solution.y["x"][1:], expected, atol=1e-8)
         assert np.isclose(solution.events[0].y["v"][0], -9.81 * first)
 
+    def test_an_event_at_the_last_time(self):
+        event = Event(lambda t, y: t - 1.0, change=lambda t, y: y + 5.0)
+        solution = odesolve(lambda t, y: 1.0, 0.0, [0.0, 1.0], events=event)
+        assert solution.events[0].t.tolist() == [1.0] and solution.t_reached == 1.0 and np.isclose(solution.y[-1], 6.0)
+
     def test_bounces_to_rest_end_with_a_status(self):
         with pytest.raises(IntegrationFailed):
             odesolve(fall, np.array([1.0, 0.0]), [0.0, 5.0], 9.81, 0.5, events=BOUNCE, max_steps=100)
@@ -173,5 +178,5 @@ class TestBadInput:
             odesolve(swing, np.array([1.0, 0.0]), [0, 4], events=events)
 
     def test_steps_and_events(self):
-        with pytest.raises(mo.BadInput, match="steps and events do not go together"):
+        with pytest.raises(mo.BadInput, match="steps does not go together with events, saveat and is_dense"):
             odesolve(swing, np.ones(2), [0, 1], steps=4, events=lambda t, y: y[0])
