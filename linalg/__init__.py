@@ -3,16 +3,17 @@
 A ``LinearOperator`` has a shape, a dtype and a product with a vector; operators can be added, multiplied, scaled and
 transposed. Iterative methods take operators, arrays, matrices of ``scipy.sparse``, SciPy's operators and functions: ``cg``
 for Hermitian positive definite matrices, ``minres`` and ``symmlq`` for Hermitian ones, ``gmres``, ``bicgstab`` and
-``idrs`` for all square ones, ``lsqr`` and ``lsmr`` for least squares. ``preconditioners`` speed them up. ``solve`` chooses
-between them and the direct methods of structured operators. One more solve gives the gradient with respect to b and to the
-arrays that define A. ``functions`` estimates traces and log-determinants, and multiplies functions of matrices with
-vectors. ``eigen`` finds some eigenpairs or singular triplets of large matrices: ``eigsh``, ``eigs``, ``lobpcg``, ``svds``,
-``randomised_svd``. ``tensors`` holds decompositions of tensors: ``tensor_train``, ``tucker``, ``cp``.
+``idrs`` for all square ones, ``lsqr`` and ``lsmr`` for least squares, ``richardson`` for a preconditioner that is a solver.
+``preconditioners`` speed them up; among them are two multigrid methods. ``solve`` chooses between them and the direct
+methods of structured operators. One more solve gives the gradient with respect to b and to the arrays that define A.
+``functions`` estimates traces and log-determinants, and multiplies functions of matrices with vectors. ``eigen`` finds some
+eigenpairs or singular triplets of large matrices: ``eigsh``, ``eigs``, ``lobpcg``, ``svds``, ``randomised_svd``. ``tensors``
+holds decompositions of tensors: ``tensor_train``, ``tucker``, ``cp``.
 """
 
 from . import eigen, functions, preconditioners, tensors
 from .eigen import Eigenpairs, SingularTriplets, eigs, eigsh, lobpcg, randomised_svd, svds
-from .krylov import Solution, Status, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres, symmlq
+from .krylov import Solution, Status, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres, richardson, symmlq
 from .operators import (
     Banded,
     Block,
@@ -87,6 +88,7 @@ __all__ = [
     "minres",
     "preconditioners",
     "randomised_svd",
+    "richardson",
     "solve",
     "svds",
     "symmlq",

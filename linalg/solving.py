@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..core import BadInput, MorulaError
-from .krylov import Solution, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres, symmlq
+from .krylov import Solution, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres, richardson, symmlq
 from .operators import FunctionOperator, LinearOperator, as_operator
 
-SQUARE = {"cg": cg, "minres": minres, "symmlq": symmlq, "gmres": gmres, "bicgstab": bicgstab, "idrs": idrs}
-HERMITIAN = ("cg", "minres", "symmlq")
+HERMITIAN = {"cg": cg, "minres": minres, "symmlq": symmlq}
+SQUARE = {**HERMITIAN, "gmres": gmres, "bicgstab": bicgstab, "idrs": idrs, "richardson": richardson}
 LEAST_SQUARES = {"lsqr": lsqr, "lsmr": lsmr}
 ASSUMPTIONS = (None, "hermitian", "positive definite")
 
@@ -34,7 +34,7 @@ def solve(
         method: ``"auto"``: the direct method of the operator where its structure has one (``is_solvable``), ``"lsqr"`` if
             it is not square, and else the iterative method for what ``assume`` says: ``"cg"``, ``"minres"`` or
             ``"gmres"``. Or ``"direct"``, ``"cg"``, ``"minres"``, ``"symmlq"``, ``"gmres"``, ``"bicgstab"``, ``"idrs"``,
-            ``"lsqr"``, ``"lsmr"``.
+            ``"richardson"``, ``"lsqr"``, ``"lsmr"``.
         assume: None, ``"hermitian"`` or ``"positive definite"`` (and Hermitian): what is known of A beside its structure.
         preconditioner, rtol, atol, max_iterations: for the iterative methods.
 

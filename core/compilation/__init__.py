@@ -12,3 +12,4 @@ from ..rules import when_imported
 
 when_imported("scipy.optimize", f"{__name__}.scipy_root_finders")
 when_imported("scipy.integrate", f"{__name__}.scipy_integrals")
+when_imported("scipy.sparse", f"{__name__}.scipy_sparse_matrices")

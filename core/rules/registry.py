@@ -60,6 +60,9 @@ BATCH_RULES: dict[Any, Callable[..., Any]] = {}
 LOWERINGS: dict[tuple[str, Any], Callable[..., Any]] = {}
 """The functions registered with ``lowering``, by back end and by the function that they stand for."""
 
+DESCRIBED_BY_INTS: list[type] = []
+"""Classes whose Python ints describe an object, as the shape of a sparse matrix does: they are not differentiated."""
+
 CALLERS: dict[type, Handler] = {}
 """Callable objects of built-in classes, by class: ``caller(tape, object, *args)``."""
 

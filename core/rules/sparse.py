@@ -11,13 +11,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import _sparsetools as kernels
+from scipy.sparse import _sparsetools as kernels, csc_array, sparray, spmatrix
 from scipy.sparse.linalg._dsolve import _superlu
 
+from ..values.strong_zero import Strong
+from .registry import DESCRIBED_BY_INTS
 from .table import in_place, joint, runs_compiled
 
 Arguments = dict[str, Any]
 Pairs = Callable[[Arguments, Any], tuple[Any, Any]]
+
+DESCRIBED_BY_INTS += [sparray, spmatrix]
 
 
 def rows(indptr: Any) -> Any:
@@ -90,6 +94,7 @@ moving("csr_row_slice", "start stop step Ap Aj Ax Bj Bx", "Bx Bj")
 moving("csr_column_index2", "col_order col_offsets nnz Aj Ax Bj Bx", "Bx Bj")
 moving("csr_sort_indices", "n_row Ap Aj Ax", "Ax Aj")
 moving("csr_eliminate_zeros", "n_row n_col Ap Aj Ax", "Ax Ap Aj")
+moving("bsr_tocsr", "n_brow n_bcol R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
 moving("bsr_transpose", "n_brow n_bcol R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
 
 
@@ -154,18 +159,40 @@ linear("csr_sample_values", "n_row n_col Ap Aj Ax n_samples Bi Bj Bx", "Bx", sam
 # Products with vectors: the stored value p multiplies x[column] into y[row]
 
 
-def product(kernel: str, names: str, entries: Callable[[Arguments], tuple[Any, Any, Any]]) -> None:
-    """Register ``Yx += A Xx``, also for several vectors; ``entries`` gives place, row and column of stored values."""
+def product(
+    kernel: str, names: str, entries: Callable[[Arguments], tuple[Any, Any, Any]], transposed: str = ""
+) -> None:
+    """Register ``Yx += A Xx``, also for several vectors.
+
+    ``entries`` gives place, row and column of stored values, and None for the places of the first ones in order.  The kernel
+    ``transposed`` multiplies by the transpose, given the arguments of this one with rows and columns exchanged.
+    """
     order = names.split()
+    exchanged = dict(zip(["n_row", "n_col", "Ai", "Aj"], ["n_col", "n_row", "Aj", "Ai"]))
+    if "Ap" in order:
+        exchanged["Aj"] = "Aj"
 
     def pullback(dy: Any, y: Any, *args: Any) -> tuple[Any, ...]:
         given = dict(zip(order, args))
         count = given.get("n_vecs", 1)
-        a, x = np.ravel(given["Ax"]), np.reshape(given["Xx"], (-1, count))
         p, i, j = entries(given)
-        moved = np.reshape(dy, (-1, count))[i]
-        da = at(p, np.sum(moved * np.conj(x[j]), axis=1), len(a))
-        dx = at(j, np.conj(a[p])[:, None] * moved, len(x))
+        shape = (-1,) if count == 1 else (-1, count)
+        dy_rows, x = np.reshape(dy, shape), np.reshape(given["Xx"], shape)
+        a = np.ravel(given["Ax"])
+        moved = dy_rows[i]
+        da = moved * np.conj(x[j])
+        da = da if count == 1 else np.sum(da, axis=1)
+        if p is not None or len(da) != len(a):
+            da = at(np.arange(len(da)) if p is None else p, da, len(a))
+        if transposed and type(dy) is not Strong:
+            dtype = np.result_type(a, dy)
+            dx = np.zeros(np.shape(given["Xx"]), dtype)
+            reverse = {name: given[exchanged.get(name, name)] for name in order}
+            reverse |= {"Ax": np.conj(a), "Xx": np.ravel(dy).astype(dtype, copy=False), "Yx": dx}
+            getattr(kernels, transposed)(*[reverse[name] for name in order])
+        else:
+            a = np.conj(a[: len(i)] if p is None else a[p])
+            dx = at(j, (a if count == 1 else a[:, None]) * moved, len(x))
         found = {"Ax": np.reshape(da, np.shape(given["Ax"])), "Xx": np.reshape(dx, np.shape(given["Xx"])), "Yx": dy}
         return tuple(found.get(name) for name in order)
 
@@ -173,8 +200,7 @@ def product(kernel: str, names: str, entries: Callable[[Arguments], tuple[Any, A
 
 
 def by_rows(given: Arguments) -> tuple[Any, Any, Any]:
-    j = given["Aj"][: given["Ap"][-1]]
-    return np.arange(len(j)), rows(given["Ap"]), j
+    return None, rows(given["Ap"]), given["Aj"][: given["Ap"][-1]]
 
 
 def by_columns(given: Arguments) -> tuple[Any, Any, Any]:
@@ -183,7 +209,7 @@ def by_columns(given: Arguments) -> tuple[Any, Any, Any]:
 
 
 def by_triplets(given: Arguments) -> tuple[Any, Any, Any]:
-    return np.arange(len(given["Ai"])), given["Ai"], given["Aj"]
+    return None, given["Ai"], given["Aj"]
 
 
 def by_diagonals(given: Arguments) -> tuple[Any, Any, Any]:
@@ -194,20 +220,24 @@ def by_diagonals(given: Arguments) -> tuple[Any, Any, Any]:
 
 
 def by_blocks(given: Arguments) -> tuple[Any, Any, Any]:
-    height, width = given["R"], given["C"]
-    p, i, j = by_rows(given)
-    shape = (len(p), height, width)
+    i, j = of_blocks(rows(given["Ap"]), given["Aj"][: given["Ap"][-1]], given["R"], given["C"])
+    return None, i, j
+
+
+def of_blocks(i: Any, j: Any, height: int, width: int) -> tuple[Any, Any]:
+    """The row and the column of each value of the blocks (i, j)."""
+    shape = (len(j), height, width)
     row = np.broadcast_to(i[:, None, None] * height + np.arange(height)[:, None], shape)
     column = np.broadcast_to(j[:, None, None] * width + np.arange(width), shape)
-    return np.arange(row.size), np.ravel(row), np.ravel(column)
+    return np.ravel(row), np.ravel(column)
 
 
-product("csr_matvec", "n_row n_col Ap Aj Ax Xx Yx", by_rows)
-product("csr_matvecs", "n_row n_col n_vecs Ap Aj Ax Xx Yx", by_rows)
-product("csc_matvec", "n_row n_col Ap Aj Ax Xx Yx", by_columns)
-product("csc_matvecs", "n_row n_col n_vecs Ap Aj Ax Xx Yx", by_columns)
-product("coo_matvec", "nnz Ai Aj Ax Xx Yx", by_triplets)
-product("coo_matmat_dense", "nnz n_vecs Ai Aj Ax Xx Yx", by_triplets)
+product("csr_matvec", "n_row n_col Ap Aj Ax Xx Yx", by_rows, "csc_matvec")
+product("csr_matvecs", "n_row n_col n_vecs Ap Aj Ax Xx Yx", by_rows, "csc_matvecs")
+product("csc_matvec", "n_row n_col Ap Aj Ax Xx Yx", by_columns, "csr_matvec")
+product("csc_matvecs", "n_row n_col n_vecs Ap Aj Ax Xx Yx", by_columns, "csr_matvecs")
+product("coo_matvec", "nnz Ai Aj Ax Xx Yx", by_triplets, "coo_matvec")
+product("coo_matmat_dense", "nnz n_vecs Ai Aj Ax Xx Yx", by_triplets, "coo_matmat_dense")
 product("dia_matvec", "n_row n_col n_diags L offsets Ax Xx Yx", by_diagonals)
 product("dia_matvecs", "n_row n_col n_diags L offsets Ax n_vecs Xx Yx", by_diagonals)
 product("bsr_matvec", "n_brow n_bcol R C Ap Aj Ax Xx Yx", by_blocks)
@@ -329,17 +359,61 @@ def factored_pullback(
     return None, np.conj(g) if trans == "H" else g, None, None, z
 
 
-def gssv_pullback(
-    dy: Any, y: Any, n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: Any = None
+KEPT = 2
+"""How many factorisations are kept for further solves with the same matrix, such as those of derivatives."""
+_kept: list[tuple[tuple[Any, ...], tuple[Any, ...], Any]] = []
+
+
+def factors_of(n: int, data: Any, indices: Any, indptr: Any, options: tuple[Any, ...]) -> Any:
+    """Return SuperLU's factors of the matrix in CSC format, maybe those of an earlier call for an equal matrix.
+
+    Comparing the arrays takes far less time than a factorisation.
+    """
+    kind, arrays = (n, data.dtype, options), (data, indices, indptr)
+    for entry in list(_kept):
+        if entry[0] == kind and all(map(np.array_equal, entry[1], arrays)):
+            return entry[2]
+    matrix = csc_array((data, indices, indptr), shape=(n, n), copy=True)
+    matrix.sum_duplicates()
+    i, p = matrix.indices.astype(np.intc, copy=False), matrix.indptr.astype(np.intc, copy=False)
+    factors = _superlu.gstrf(
+        n, matrix.nnz, matrix.data, i, p, csc_construct_func=csc_array, ilu=False, options=dict(options)
+    )
+    _kept[:] = [(kind, tuple(map(np.copy, arrays)), factors), *_kept[: KEPT - 1]]
+    return factors
+
+
+def solution(
+    n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: tuple[Any, ...]
+) -> tuple[Any, int]:
+    """Compute what ``gssv`` returns, with factors that are kept; ``options`` are pairs of a name and a value."""
+    try:
+        factors = factors_of(n, data, indices, indptr, options)
+    except RuntimeError:  # an exact singularity
+        return np.full(np.shape(b), np.nan, np.result_type(data, b)), 1
+    trans = "N" if by_column else "T"  # the rows of a matrix are the columns of its transpose
+    if np.iscomplexobj(b) and not np.iscomplexobj(data):
+        return factors.solve(np.real(b), trans) + 1j * factors.solve(np.imag(b), trans), 0
+    return factors.solve(np.asarray(b, data.dtype), trans), 0
+
+
+def solution_pullback(
+    dy: Any, y: Any, n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: Any
 ) -> tuple[Any, ...]:
     """Solve the adjoint system by reading the arrays in the other format: CSC arrays are the transpose in CSR."""
     dx = dy[0]
-    z = _superlu.gssv(n, nnz, np.conj(data), indices, indptr, dx, 1 - by_column, options=options)[0]
-    z = np.reshape(z, np.shape(dx))
+    z = np.conj(solution(n, nnz, data, indices, indptr, np.conj(dx), 1 - by_column, options)[0])
     i, j = places(indices, indptr, by_column == 1)
     return None, None, minus_outer(z, np.reshape(y[0], np.shape(dx)), i, j), None, None, np.reshape(z, np.shape(b))
 
 
+def gssv_pullback(
+    dy: Any, y: Any, n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: Any = None
+) -> tuple[Any, ...]:
+    return solution_pullback(dy, y, n, nnz, data, indices, indptr, b, by_column, tuple((options or {}).items()))
+
+
 joint(factored_solution, factored_pullback)
 runs_compiled(factored_solution)
+joint(solution, solution_pullback)
 joint(_superlu.gssv, gssv_pullback)

@@ -14,16 +14,19 @@ from scipy.sparse import _sparsetools as kernels
 from scipy.sparse.linalg._dsolve import _superlu
 
 from ..errors import BadInput
-from .sparse import at, gssv_pullback, rows_of as rows
-from .table import joint, model, runs_compiled
+from . import sparse_loops as loops
+from .sparse import at, of_blocks, rows_of as rows, solution
+from .table import model, runs_compiled
 
 Arrays = tuple[Any, ...]
 
 
-def program(kernel: str, into: tuple[int, ...], body: Callable[..., Any]) -> None:
+def program(
+    kernel: str, into: tuple[int, ...], body: Callable[..., Any], loops: Callable[..., Any] | None = None
+) -> None:
     """Register the program of a kernel, if the installed version of SciPy has it."""
     if hasattr(kernels, kernel):
-        model(getattr(kernels, kernel), body, into=into, updates=True)
+        model(getattr(kernels, kernel), body, into=into, updates=True, loops=loops)
 
 
 # Patterns
@@ -124,6 +127,7 @@ def on_positions(kernel: str, names: str, writes: str) -> None:
 on_positions("csr_tobsr", "n_row n_col R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
 on_positions("dia_tocsr", "n_row n_col n_diags L offsets Ax order Bx Bj Bp", "Bx Bj Bp")
 on_positions("csr_hstack", "n_blocks n_row n_col Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
+on_positions("bsr_tocsr", "n_brow n_bcol R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
 on_positions("bsr_transpose", "n_brow n_bcol R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
 
 
@@ -274,12 +278,37 @@ def of_columns(of_vector: Callable[..., Any], at_count: int) -> Callable[..., An
     return product
 
 
-program("csr_matvec", (6,), csr_matvec)
-program("csc_matvec", (6,), csc_matvec)
+def bsr_matvec(n_brow: int, n_bcol: int, R: int, C: int, Ap: Any, Aj: Any, Ax: Any, Xx: Any, Yx: Any) -> Any:
+    i, j = of_blocks(rows(Ap, len(Aj)), Aj, R, C)
+    return Yx + at(i, np.ravel(Ax) * Xx[j], len(Yx))
+
+
+def dia_matvec(n_row: int, n_col: int, n_diags: int, L: int, offsets: Any, Ax: Any, Xx: Any, Yx: Any) -> Any:
+    width = min(L, n_col)
+    column = np.arange(width)
+    row = column - offsets[:, None]
+    is_in = (row >= 0) & (row < n_row)
+    moved = np.where(is_in, Ax[:, :width] * Xx[:width], 0)
+    return Yx + np.reshape(at(np.ravel(np.where(is_in, row, 0)), np.ravel(moved), n_row), np.shape(Yx))
+
+
+def dia_matvecs(
+    n_row: int, n_col: int, n_diags: int, L: int, offsets: Any, Ax: Any, n_vecs: int, Xx: Any, Yx: Any
+) -> Any:
+    found = [dia_matvec(n_row, n_col, n_diags, L, offsets, Ax, Xx[:, k], Yx[:, k]) for k in range(n_vecs)]
+    return np.stack(found, axis=1)
+
+
+program("csr_matvec", (6,), csr_matvec, loops.csr_matvec)
+program("csc_matvec", (6,), csc_matvec, loops.csc_matvec)
 program("coo_matvec", (5,), coo_matvec)
-program("csr_matvecs", (7,), of_columns(csr_matvec, 2))
-program("csc_matvecs", (7,), of_columns(csc_matvec, 2))
+program("bsr_matvec", (8,), bsr_matvec)
+program("dia_matvec", (7,), dia_matvec)
+program("csr_matvecs", (7,), of_columns(csr_matvec, 2), loops.csr_matvecs)
+program("csc_matvecs", (7,), of_columns(csc_matvec, 2), loops.csc_matvecs)
 program("coo_matmat_dense", (6,), of_columns(coo_matvec, 1))
+program("bsr_matvecs", (9,), of_columns(bsr_matvec, 2))
+program("dia_matvecs", (8,), dia_matvecs)
 
 
 def csr_scale_rows(n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Xx: Any) -> Any:
@@ -297,26 +326,10 @@ program("csr_scale_columns", (4,), csr_scale_columns)
 # Equations
 
 
-def solution(
-    n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: tuple[Any, ...]
-) -> tuple[Any, int]:
-    """Solve by ``gssv``, with options that are pairs of a name and a value."""
-    return _superlu.gssv(n, nnz, data, indices, indptr, b, by_column, options=dict(options))
-
-
-def solution_pullback(
-    dy: Any, y: Any, n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: Any
-) -> tuple[Any, ...]:
-    return gssv_pullback(dy, y, n, nnz, data, indices, indptr, b, by_column, dict(options))
-
-
 def gssv(
     n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: Any = None
 ) -> tuple[Any, int]:
     return solution(n, nnz, data, indices, indptr, b, by_column, tuple((options or {}).items()))
-
-
-joint(solution, solution_pullback)
 
 
 def like_a_solution(n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, **more: Any) -> tuple[Any, int]:

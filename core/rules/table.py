@@ -203,6 +203,7 @@ class Model:
     program: Function
     into: tuple[int, ...] = ()
     updates: bool = False  # the result depends on the previous contents
+    loops: Function | None = None  # the same by loops over single elements, which native code runs instead
 
 
 MODELS: dict[Any, Model] = {}
@@ -385,16 +386,20 @@ def as_complex(x: Any) -> Any:
 
 
 def model(
-    functions: Function | Sequence[Function], program: Function, into: int | tuple[int, ...] = (), updates: bool = False
+    functions: Function | Sequence[Function],
+    program: Function,
+    into: int | tuple[int, ...] = (),
+    updates: bool = False,
+    loops: Function | None = None,
 ) -> None:
     """Register a program that takes the arguments of a compiled function and returns what it returns.
 
     If the function writes its results into arguments, ``into`` holds their positions, and the program returns their new
     contents: an array, or a tuple of several.  It may read only the shapes of these arguments, unless the function
-    ``updates`` them.
+    ``updates`` them.  ``loops`` is a form of the program for native code.
     """
     for function in _each(functions):
-        MODELS[function] = Model(function, program, (into,) if isinstance(into, int) else into, updates)
+        MODELS[function] = Model(function, program, (into,) if isinstance(into, int) else into, updates, loops)
 
 
 def compiled(module: str, *names: str) -> Any:
@@ -413,30 +418,25 @@ def pull(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, A
     """The cotangents of the positional arguments; None for those without a derivative (or where it is zero)."""
     if rule.partials:
         return [
-            None if p is None or p == 0 else conform(rule.scale(dy, p(y, *args)), x)
+            conform(rule.scale(dy, p(y, *args)), x) if callable(p) else None
             for p, x in zip(rule.partials, args)
         ]  # fmt: skip
     if rule.together is not None:
         return [g if g is None else conform(g, x) for g, x in zip(rule.together(dy, y, *args, **kwargs), args)]
-    return [
-        None if p is None or p == 0 else conform(p(dy, y, *args, **kwargs), x) for p, x in zip(rule.pullbacks, args)
-    ]
+    return [conform(p(dy, y, *args, **kwargs), x) if callable(p) else None for p, x in zip(rule.pullbacks, args)]
 
 
 def pull_strongly(rule: Rule, dy: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """``pull`` with products in which a cotangent of zero gives zero: see ``strong_zero``."""
     if rule.partials:
         return [
-            None if p is None or p == 0 else conform(conjugate_product(dy, p(y, *args)), x)
+            conform(conjugate_product(dy, p(y, *args)), x) if callable(p) else None
             for p, x in zip(rule.partials, args)
         ]  # fmt: skip
     dy = strong(dy)
     if rule.together is not None:
         return [g if g is None else conform(weak(g), x) for g, x in zip(rule.together(dy, y, *args, **kwargs), args)]
-    return [
-        None if p is None or p == 0 else conform(weak(p(dy, y, *args, **kwargs)), x)
-        for p, x in zip(rule.pullbacks, args)
-    ]
+    return [conform(weak(p(dy, y, *args, **kwargs)), x) if callable(p) else None for p, x in zip(rule.pullbacks, args)]
 
 
 def _each(functions: Function | Sequence[Function]) -> Sequence[Function]:

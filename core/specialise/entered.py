@@ -18,6 +18,8 @@ import numpy as np
 from ..errors import BadInput
 from ..ir.dynamic import Value
 from ..ir.typed import FLOAT, ArrayType, type_of
+from ..rules import find_rule
+from ..rules.registry import DESCRIBED_BY_INTS
 from ..values.array_classes import ARRAY, array_and_attributes, array_in, is_array_class, is_traced_array, put
 from ..values.attributes import attributes, set_entry
 from ..values.items import entries_of, items_of
@@ -56,6 +58,9 @@ class Entered:
         self.layout, self.leaves, self.objects = found.describe(x), found.leaves, found.objects
         of_ints = itertools.repeat(integers) if isinstance(integers, bool) else iter(integers)
         self.types = [differentiable(leaf, is_python_int(leaf) and next(of_ints)) for leaf in self.leaves]
+        self.described = [i for i in describing(self.layout) if is_python_int(self.leaves[i])]
+        for i in self.described:
+            self.types[i] = None
         self.parameters = [Value("x", t) for t in self.types if t is not None]
         self.originals: dict[int, Any] = {}  # by the replacement's id: the program's own array or holder
         self.immutable: dict[int, Any] = {}  # likewise its own numbers and tuples
@@ -179,7 +184,20 @@ class Entered:
     def gradient(self, cotangents: Sequence[Value]) -> Any:
         given = iter(cotangents)
         leaves = [None if kind is None else self.trace.wrap(next(given)) for kind in self.types]
+        for i in self.described:
+            leaves[i] = 0
         return InStructure(leaves, self.trace).build(self.layout)
+
+
+def describing(layout: Layout, within: bool = False) -> list[int]:
+    """Return the leaves of objects whose ints describe them."""
+    if isinstance(layout, Hole):
+        return [layout.index] if within else []
+    if not isinstance(layout, Holder):
+        return []
+    find_rule(None)  # loads what is known of the classes of libraries
+    within = within or issubclass(layout.kind, tuple(DESCRIBED_BY_INTS))
+    return [i for part in layout.parts for i in describing(part, within)]
 
 
 def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:

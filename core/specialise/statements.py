@@ -345,7 +345,7 @@ class StatementsOf:
                 raise ValueError(
                     f"not enough values to unpack (expected at least {len(targets) - 1}, got {len(parts)})"
                 )
-            parts = [*parts[:i], parts[i : len(parts) - after], *parts[len(parts) - after :]]
+            parts = [*parts[:i], self.trace.new(parts[i : len(parts) - after]), *parts[len(parts) - after :]]
             targets = [t.value if isinstance(t, ast.Starred) else t for t in targets]
         if len(parts) != len(targets):
             if len(parts) > len(targets):

@@ -11,9 +11,22 @@ from .generalised_minimal_residuals import gmres
 from .induced_dimension_reduction import idrs
 from .minimal_residuals import minres
 from .solution import Solution, Status
+from .stationary import richardson
 from .symmetric_lq import symmlq
 
-__all__ = ["Solution", "Status", "bicgstab", "cg", "gmres", "idrs", "lsmr", "lsqr", "minres", "symmlq"]
+__all__ = [
+    "Solution",
+    "Status",
+    "bicgstab",
+    "cg",
+    "gmres",
+    "idrs",
+    "lsmr",
+    "lsqr",
+    "minres",
+    "richardson",
+    "symmlq",
+]
 
 
 def __dir__() -> list[str]:

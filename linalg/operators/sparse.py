@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import _sparsetools, bsr_array, csc_array, csr_array, sparray, spmatrix
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import spsolve
 
-from ...core import BadInput, MorulaError, callback, constant, implicit, lowering, tree
+from ...core import BadInput, MorulaError, constant
 from .linear_operator import CONVERSIONS, LinearOperator, check_right_hand_side, inexact
 
 
@@ -87,13 +87,14 @@ class Sparse(LinearOperator):
     def solve(self, b: Any) -> Any:
         check_right_hand_side(self, b)
         dtype = np.result_type(self.data, b)
-        like = np.zeros(b.shape, dtype)
-        x = _solved(like, self.data.astype(dtype), self.indices, self.indptr, self.by_columns, b.astype(dtype))
-
-        def by(operator: LinearOperator) -> Any:
-            return lambda pull, dx: tree.flatten(operator.solve(tree.flatten(like)[1](dx)))[0]
-
-        return implicit(x, lambda x: self @ x - b, (by(self.H), by(self)))
+        kind = csc_array if self.by_columns else csr_array
+        # A copy, since SciPy sorts indices and sums duplicates in place.
+        A = kind((self.data.astype(dtype), np.copy(self.indices), np.copy(self.indptr)), shape=self._shape)
+        x: Any = spsolve(A, b.astype(dtype))
+        x = np.reshape(x, b.shape)
+        if np.all(np.isfinite(b)) and not np.all(np.isfinite(x)):
+            raise MorulaError(f"Sparse of shape {self._shape} is singular: SuperLU found a pivot of zero")
+        return x
 
     def tocsr(self) -> Any:
         """Return the matrix as a ``csr_array`` of SciPy.
@@ -116,7 +117,7 @@ def sparse(matrix: Any) -> Sparse:
     return Sparse(compressed.data, compressed.indices, compressed.indptr, matrix.shape, compressed.format == "csc")
 
 
-# Products. Native code runs loops over the rows, which keep nothing but the vectors.
+# Products
 
 
 def _times_rows(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
@@ -143,61 +144,6 @@ def _times_columns_of_many(m: int, data: Any, indices: Any, indptr: Any, x: Any)
     y = np.zeros(m * count, x.dtype)
     _sparsetools.csc_matvecs(m, n, count, indptr, indices, data, np.ravel(x), y)
     return np.reshape(y, (m, count))
-
-
-@lowering(_times_rows, "native")
-def _loop_over_rows(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
-    y = np.zeros(m, x.dtype)
-    for i in range(m):
-        total = y[i]
-        for k in range(indptr[i], indptr[i + 1]):
-            total += data[k] * x[indices[k]]
-        y[i] = total
-    return y
-
-
-@lowering(_times_columns, "native")
-def _loop_over_columns(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
-    y = np.zeros(m, x.dtype)
-    for j in range(x.shape[0]):
-        factor = x[j]
-        for k in range(indptr[j], indptr[j + 1]):
-            y[indices[k]] += data[k] * factor
-    return y
-
-
-@lowering(_times_rows_of_many, "native")
-def _loop_over_rows_of_many(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
-    y = np.zeros((m, x.shape[1]), x.dtype)
-    for c in range(x.shape[1]):
-        y[:, c] = _loop_over_rows(m, data, indices, indptr, x[:, c])
-    return y
-
-
-@lowering(_times_columns_of_many, "native")
-def _loop_over_columns_of_many(m: int, data: Any, indices: Any, indptr: Any, x: Any) -> Any:
-    y = np.zeros((m, x.shape[1]), x.dtype)
-    for c in range(x.shape[1]):
-        y[:, c] = _loop_over_columns(m, data, indices, indptr, x[:, c])
-    return y
-
-
-# Solutions
-
-
-@constant
-def _solved(like: Any, data: Any, indices: Any, indptr: Any, by_columns: bool, b: Any) -> Any:
-    return callback(_by_superlu, like, data, indices, indptr, by_columns, b)
-
-
-def _by_superlu(data: Any, indices: Any, indptr: Any, by_columns: bool, b: Any) -> Any:
-    n = len(indptr) - 1
-    try:
-        # The rows of a matrix are the columns of its transpose.
-        factors = splu(csc_array((data, indices, indptr), shape=(n, n)))
-    except RuntimeError as error:
-        raise MorulaError(f"Sparse of shape ({n}, {n}) is singular: SuperLU found a pivot of zero") from error
-    return factors.solve(b, "N" if by_columns else "T")
 
 
 @constant

@@ -4,10 +4,22 @@ All are products of simple operators, so they have transposes and run in compile
 """
 
 from .incomplete import ic0, ilu0, incomplete_lu
+from .multigrid import Multigrid, geometric_multigrid, smoothed_aggregation
 from .splittings import jacobi, ssor
 from .sweeps import InverseTriangular, Permutation
 
-__all__ = ["InverseTriangular", "Permutation", "ic0", "ilu0", "incomplete_lu", "jacobi", "ssor"]
+__all__ = [
+    "InverseTriangular",
+    "Multigrid",
+    "Permutation",
+    "geometric_multigrid",
+    "ic0",
+    "ilu0",
+    "incomplete_lu",
+    "jacobi",
+    "smoothed_aggregation",
+    "ssor",
+]
 
 
 def __dir__() -> list[str]:

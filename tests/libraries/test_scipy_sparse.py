@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 
 import morula as mo
+from morula.core.rules import sparse
 from morula.testing import check_gradients
 
 DATA = np.array([1.1, 2.3, 2.9, 4.2, 5.3])  # no entry cancels another: what is zero is dropped
@@ -245,3 +248,37 @@ def test_least_squares_and_an_operator_without_a_matrix():
 def test_what_has_no_derivative_is_refused(f):
     with pytest.raises(mo.NoDerivative):
         mo.grad(f)(DATA)
+
+
+class TestFactorsAreKept:
+    @pytest.fixture
+    def factorisations(self, monkeypatch):
+        counted = []
+        gstrf = sparse._superlu.gstrf
+        stand_in = types.SimpleNamespace(gstrf=lambda *args, **kwargs: counted.append(1) or gstrf(*args, **kwargs))
+        monkeypatch.setattr(sparse, "_superlu", stand_in)
+        monkeypatch.setattr(sparse, "_kept", [])
+        return counted
+
+    @staticmethod
+    def solved(d, b):
+        return sl.spsolve(sp.csc_array((d, INDICES, INDPTR), shape=(3, 3)), b)
+
+    def test_a_gradient_factorises_once(self, factorisations):
+        grad = mo.grad(lambda d, b: np.sum(self.solved(d, b) ** 2))
+        grad(DATA, X)
+        assert len(factorisations) == 1
+        compiled = mo.jit(grad, target="native")
+        del factorisations[:]  # compiling may have tried it
+        np.testing.assert_allclose(compiled(2.0 * DATA, X), grad(2.0 * DATA, X), rtol=1e-12)
+        assert len(factorisations) == 1
+
+    def test_another_matrix_has_its_own(self, factorisations):
+        for d in (DATA, 2.0 * DATA, 3.0 * DATA, DATA):
+            np.testing.assert_allclose(mo.pullback(self.solved, d, X)[0], self.solved(d, X), rtol=1e-13)
+        assert len(factorisations) == 4
+
+    def test_a_singular_matrix_gives_nan_and_a_warning_as_scipy_does(self):
+        with pytest.warns(sl.MatrixRankWarning):
+            x, _ = mo.pullback(self.solved, np.zeros(5), X)
+        assert np.all(np.isnan(x))

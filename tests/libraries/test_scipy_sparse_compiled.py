@@ -107,3 +107,82 @@ def sum_with_duplicates(x: Any) -> Any:
 def test_sum_of_matrices_with_duplicates_is_refused() -> None:
     with pytest.raises(mo.BadInput, match="canonical format only; call their sum_duplicates"):
         mo.jit(sum_with_duplicates, target="native")(X)
+
+
+ROWS = sp.csr_array(np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [4.0, 5.0, 6.0]]))
+
+BUILT: dict[str, Callable[..., Any]] = {
+    "an array of rows": lambda x: sp.csr_array((x, ROWS.indices, ROWS.indptr), shape=(3, 3)) @ x[:3],
+    "an array of columns, times vectors": lambda x: (
+        sp.csc_array((x, ROWS.indices, ROWS.indptr), shape=(3, 3)) @ np.reshape(x, (3, 2))
+    ),
+    "an array of triplets": lambda x: sp.coo_array((x, ROWS.nonzero()), shape=(3, 3)).tocsr() @ x[:3],
+    "blocks": lambda x: blocks(x) @ x[:4],
+    "blocks, times vectors": lambda x: blocks(x) @ np.reshape(np.append(x, x[:2]), (4, 2)),
+    "blocks to rows": lambda x: blocks(x).tocsr() @ x[1:5],
+    "diagonals": lambda x: sp.diags_array([x, x[1:]], offsets=[0, -1]) @ x,
+    "diagonals, times vectors": lambda x: sp.diags_array([x, x[1:]], offsets=[0, 1]) @ np.stack([x, x * x], axis=1),
+    "diagonals to rows": lambda x: sp.diags_array([x, x[1:]], offsets=[0, 1]).tocsr() @ x,
+    "scaled and added": lambda x: (2.0 * sp.csr_array(ROWS) + sp.eye_array(3).tocsr() * x[0]) @ x[:3],
+}
+
+
+def blocks(x: Any) -> Any:
+    data = np.reshape(np.append(x, x[:2]), (2, 2, 2))
+    return sp.bsr_array((data, np.array([1, 0]), np.array([0, 1, 2])), shape=(4, 4))
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", BUILT)
+def test_sparse_arrays_are_built_inside(name: str, path: str) -> None:
+    check_gradient(path, _weighted(BUILT[name]), X)
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_an_index_out_of_range_is_an_error_in_native_code(by_columns: bool, dtype: Any) -> None:
+    kind = sp.csc_array if by_columns else sp.csr_array
+
+    @mo.jit(target="native")
+    def product(x: Any, indices: Any) -> Any:
+        return kind((x, indices, ROWS.indptr), shape=(3, 3)) @ x[:3]
+
+    expected = (ROWS.T if by_columns else ROWS) @ ROWS.data[:3]
+    np.testing.assert_allclose(product(ROWS.data, ROWS.indices.astype(dtype)), expected)
+    with pytest.raises(IndexError, match="out of bounds"):
+        product(ROWS.data, np.array([0, 2, 3, 0, 1, 2], dtype))
+    with pytest.raises(IndexError, match="out of bounds"):
+        product(ROWS.data, np.array([0, 2, -4, 0, 1, 2], dtype))
+
+
+def of_matrix(a: Any, x: Any) -> Any:
+    return np.sum((a @ x) ** 2) + np.sum((a @ np.reshape(np.append(x, x), (3, 2))) ** 3) + np.sum(a.T @ x)
+
+
+def of_equations(a: Any, x: Any) -> Any:
+    return np.sum(linalg.spsolve(a, x) ** 2) + np.sum(linalg.spsolve(a, np.stack([x, x * x], axis=1)) ** 3)
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.coo_array])
+@pytest.mark.parametrize("f", [of_matrix, of_equations])
+def test_a_gradient_with_respect_to_a_matrix(f: Any, kind: Any, target: str) -> None:
+    if f is of_equations and kind is sp.coo_array:
+        pytest.skip("spsolve warns of it")
+    a, x = kind(ROWS), X[:3]
+    value, (da, dx) = mo.jit(mo.value_and_grad(f, (0, 1)), target=target)(a, x)
+    expected, (ea, ex) = mo.value_and_grad(f, (0, 1))(a, x)
+    assert value == pytest.approx(expected, rel=1e-12) and type(da) is kind
+    np.testing.assert_allclose(da.data, ea.data, rtol=1e-10)
+    np.testing.assert_allclose(dx, ex, rtol=1e-10)
+    assert a.shape == (3, 3)
+
+
+def test_a_converted_matrix_whose_pattern_is_an_argument() -> None:
+    f = mo.jit(lambda a, x: np.sum(a.T.tocsr() @ x + a.tocsc() @ x), target="native")
+    a = sp.csr_array(ROWS)
+    assert f(a, X[:3]) == pytest.approx(np.sum(ROWS.T @ X[:3] + ROWS @ X[:3]))
+    roomy = sp.csr_array(ROWS)
+    roomy.data, roomy.indices = np.append(roomy.data, 0.0), np.append(roomy.indices, 0).astype(np.int32)
+    with pytest.raises(ValueError, match=r"have length 7, but indptr\[-1\] is 6; call its prune\(\) before"):
+        f(roomy, X[:3])

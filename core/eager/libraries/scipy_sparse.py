@@ -11,7 +11,7 @@ from scipy.sparse.linalg._dsolve import _superlu
 
 from ...rules import find_rule
 from ...rules.registry import handles
-from ...rules.sparse import factored_solution
+from ...rules.sparse import factored_solution, solution
 from ...values.numbers import NO_KEYWORDS, call_on
 from ..arrays.apply import record_rule
 from ..recorded.access import getitem
@@ -30,6 +30,14 @@ def factorise(tape: Tape, n: int, count: int, data: Any, indices: Any, indptr: A
     tape.memory[factors] = (call(tape, np.copy, data), indices.copy(), indptr.copy()) if complete else None
     note(tape, factors, _superlu.gstrf, (data,))
     return factors
+
+
+@handles(_superlu.gssv)
+def solve(
+    tape: Tape, n: int, count: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: Any = None
+) -> Any:
+    """Factorise a matrix and solve with factors that are kept for the pullback."""
+    return call(tape, solution, n, count, data, indices, indptr, b, by_column, tuple((options or {}).items()))
 
 
 @handles(SuperLU.solve)

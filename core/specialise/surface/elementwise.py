@@ -177,7 +177,7 @@ def isrealobj(trace: Trace, x: Any) -> bool:
 
 @traces(np.isscalar)
 def isscalar(trace: Trace, element: Any) -> bool:
-    return not isinstance(element, Array)
+    return not isinstance(element, Array) if isinstance(element, Traced) else bool(np.isscalar(element))
 
 
 @traces(np.result_type)

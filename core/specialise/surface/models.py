@@ -52,7 +52,8 @@ def _run(model: Model, trace: Trace, *args: Any, **kwargs: Any) -> Any:
         raise refuse(f"{model.function.__name__} of arrays that are not known while compiling", "use mo.callback")
     trace.called.append(model.function)
     try:
-        y = trace.call(model.program, *bound.args, **bound.kwargs)
+        program = model.loops if model.loops is not None and trace.target == "native" else model.program
+        y = trace.call(program, *bound.args, **bound.kwargs)
     finally:
         trace.called.pop()
     if out is not None:
