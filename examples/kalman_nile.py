@@ -45,14 +45,14 @@ def negative_log_likelihood(log_variances, flow):
 def fit(flow=FLOW):
     """Return the variances of greatest likelihood, by name, and the result of the search."""
     loss = mo.jit(negative_log_likelihood)
-    start = np.log([np.var(flow), np.var(flow)])
+    start = np.log(np.full(2, np.var(flow)))
     found = mo.optim.minimize(loss, start, flow, method="lbfgs", tol=1e-6, max_iterations=100)
     return dict(zip(PUBLISHED, np.exp(found.x))), found
 
 
 def smoothed_level(variances, flow=FLOW):
     """The expected level given all observations: y + observed * d log p(y) / dy (Tweedie's formula)."""
-    logs = np.log([variances["observed"], variances["drift"]])
+    logs = np.log(np.array([variances["observed"], variances["drift"]]))
     return flow - variances["observed"] * mo.grad(negative_log_likelihood, argnums=1)(logs, flow)
 
 

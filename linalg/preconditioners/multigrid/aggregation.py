@@ -51,8 +51,9 @@ def smoothed_aggregation(
     >>> from scipy.sparse import diags_array
     >>> A = diags_array([-np.ones(999), np.full(1000, 2.0), -np.ones(999)], offsets=[-1, 0, 1]).tocsr()
     >>> M = smoothed_aggregation(A)
-    >>> M.sizes, bool(np.linalg.norm(A @ (M @ (A @ np.ones(1000))) - A @ np.ones(1000)) < 1.0)
-    ([1000, 334], True)
+    >>> from morula.linalg import cg
+    >>> M.sizes[0], len(M.sizes), cg(A, np.ones(1000), preconditioner=M).iterations < 20
+    (1000, 2, True)
     """
     matrix: Any = stored(A, "smoothed_aggregation")
     if not 0.0 <= strength < 1.0:
