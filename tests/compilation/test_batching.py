@@ -725,3 +725,39 @@ def test_rules_that_do_not_fit():
     ):
         mo.jit(mo.vmap(lambda x: f([x])))(NUMBERS)
     same(mo.vmap(f)(NUMBERS), 2.0 * NUMBERS)
+
+
+def endpoint(w, dt):
+    x, v = np.array([0.0, 2.0]), np.array([0.75, 0.0])
+    while True:
+        new = x + dt * v
+        if new[1] <= 0.0:
+            break
+        x, v = new, v - dt * np.array([0.0, 1.0 + w])
+    return x[0] * w
+
+
+def slope_by_vmap(x, dt):
+    return mo.vmap(lambda u: mo.jvp(lambda w: endpoint(w[0], dt), (x,), (u,))[1])(np.eye(1))
+
+
+def slope_by_columns(x, dt):
+    return mo.jacfwd(lambda w: endpoint(w[0], dt))(x)
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+@pytest.mark.parametrize("slope", [slope_by_vmap, slope_by_columns])
+def test_loops_within_samples_within_a_loop_that_may_keep_its_arrays(slope, target):
+    def descend(x, rate, dt):
+        best = endpoint(x[0], dt)
+        for _ in range(5):
+            new = x - rate * slope(x, dt)
+            found = endpoint(new[0], dt)
+            if found < best:
+                x, best = new, found
+            else:
+                rate = 0.5 * rate
+        return x
+
+    args = np.ones(1), 0.1, 0.125
+    np.testing.assert_allclose(mo.jit(descend, target=target)(*args), descend(*args), rtol=1e-12)
