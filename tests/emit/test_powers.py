@@ -17,3 +17,17 @@ def test_powers(exponent, target):
     np.testing.assert_allclose(found, expected, rtol=1e-14)
     known = ~np.isnan(expected)
     assert np.array_equal(np.signbit(found[known]), np.signbit(expected[known]))
+
+
+def test_powers_in_single_precision():
+    points = np.array([0.0, 0.25, 1.7, 3.0, np.inf], np.float32)
+    exponents = (-2.5, -1.0, 0.0, 0.5, 4.0)
+
+    def powers(x):
+        return [x**e for e in exponents]
+
+    with np.errstate(all="ignore"):
+        expected = powers(points)
+    for found, wanted in zip(mo.jit(powers, target="xla")(points), expected, strict=True):
+        assert found.dtype == wanted.dtype == np.float32
+        np.testing.assert_allclose(found, wanted, rtol=5e-7)

