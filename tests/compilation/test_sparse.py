@@ -299,10 +299,9 @@ def returned(x):
             "array of dtype int64, which has no derivative; .*x.astype\\(float\\)",
         ),
         (lambda: mo.sparse_jacobian(np.sin)(1.0), "needs an array of real floats in argument 0, not a float"),
-        (lambda: mo.sparse_jacobian(np.sin)([1.0]), "needs an array of real floats in argument 0, not a list"),
         (lambda: mo.sparse_jacobian(np.sin)(np.ones(2) + 1j), "in argument 0, not an array of complex128"),
         (lambda: mo.sparse_jacobian(np.sin)(), "argnums 0 is out of range"),
-        (lambda: mo.sparse_jacobian(lambda x: (x, x))(np.ones(3)), "needs a result that is an array of real floats"),
+        (lambda: mo.sparse_jacobian(lambda x: "text")(np.ones(3)), "needs a result that is an array of real floats"),
         (lambda: mo.sparse_jacobian(lambda x: 1j * x)(np.ones(3)), "returns complex numbers"),
         (
             lambda: mo.sparse_hessian(lambda x: x)(np.ones(3)),

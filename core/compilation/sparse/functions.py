@@ -45,15 +45,17 @@ def sparse_jacobian(f: Function, argnums: int = 0, mode: str = "auto", target: s
     all run in one compiled program. Pattern and colouring are kept, and used again for arguments of the same types.
 
     Args:
-        f: returns an array of real floats, of any shape, or a number. It must be compilable, as for ``jit``.
-        argnums: the position of the argument, an array of real floats of any shape. All other arguments are constants.
+        f: returns an array of real floats, of any shape, a number, or a structure of these (a dict, an object). It must be compilable,
+            as for ``jit``.
+        argnums: the position of the argument, an array of real floats of any shape, or a structure of such arrays and of floats, in which
+            all else is constant. All other arguments are constants.
         mode: "forward" computes groups of columns, "reverse" groups of rows, "auto" what costs least, which may be both: the full rows of an
             arrow-shaped matrix by reverse mode, all others by forward mode.
         target: "native", "xla" or "auto", as for ``jit``.
 
     Returns:
         A function of the arguments of ``f`` that returns a ``scipy.sparse.csr_array`` of shape (size of the result, size of the argument),
-        whose stored entries are those that may be different from zero. The index arrays of all these matrices are the same ones, and cannot be
+        with the numbers of a structure in the order of ``tree.leaves``, whose stored entries are those that may be different from zero. The index arrays of all these matrices are the same ones, and cannot be
         written to: ``eliminate_zeros`` needs a ``copy``. The function's ``pattern(*args)`` returns the entries as a matrix of bools, and
         ``explain(*args)`` prints how they are computed.
 
@@ -131,6 +133,12 @@ class _Kept:
     def __init__(self) -> None:
         self.programs: dict[tuple[Function, int], Jitted] = {}
         self.found: dict[int, tuple[Compilation, list[Found]]] = {}
+        self.of_vectors: SparseDerivative | None = None  # that of the same function of vectors
+        self.has_structured_result = False
+
+
+class _Structured(Exception):
+    """Raised where the result of a function turns out to be a structure: its derivative is that of a function of vectors."""
 
 
 _RECENT: Recent[_Kept] = Recent()
@@ -138,6 +146,8 @@ _RECENT: Recent[_Kept] = Recent()
 
 class SparseDerivative(Transformed):
     """A sparse Jacobian or Hessian as a function of the arguments of ``f``."""
+
+    is_of_vectors = False  # whether ``f`` stands for a function of structures
 
     def __init__(self, transform: Function, f: Function, argnums: int, mode: str, target: str) -> None:
         self.is_hessian = transform is sparse_hessian
@@ -173,6 +183,9 @@ class SparseDerivative(Transformed):
         2 groups of columns by forward mode
         ...
         """
+        flat = self._flat(args, kwargs)
+        if flat is not None:
+            return flat[0].explain(*flat[1], **kwargs)
         try:
             x, position, rest = self._arguments(args)
             found = self._plan(x, position, rest, kwargs)
@@ -221,7 +234,44 @@ class SparseDerivative(Transformed):
 
     def found(self, *args: Any, **kwargs: Any) -> Found:
         """Return the plan for these arguments, with the seconds that it took."""
+        flat = self._flat(args, kwargs)
+        if flat is not None:
+            return flat[0].found(*flat[1], **kwargs)
         return self._plan(*self._arguments(args), kwargs)
+
+    # Structures
+
+    def _flat(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], tape: Tape | None = None
+    ) -> tuple[SparseDerivative, tuple[Any, ...]] | None:
+        """Return the derivative of the same function of a vector, and its arguments; None if it is one already.
+
+        Its argument and result are the vectors of the numbers in the structures. A further argument is a structure like the
+        argument, which holds the constants.
+        """
+        if self.is_of_vectors:
+            return None
+        (position,) = positions(self.f, (self.argnums,), args)
+        x = args[position]
+        is_array = isinstance(x, (np.ndarray, np.generic, int, float, complex))
+        if is_array and not self.kept.has_structured_result:
+            try:
+                self._plan(*self._arguments(args), kwargs)
+            except _Structured:
+                self.kept.has_structured_result = True
+            else:
+                return None
+        made = self.kept.of_vectors
+        if made is None:
+            transform, _, *options = self.made
+            options[0] = position
+            made = self.kept.of_vectors = transform(programs.of_vectors(self.f, position, self.is_hessian), *options)
+            made.is_of_vectors = True
+        if is_array:
+            return made, (*args, None)
+        vector = call_on(tape, programs.vector_of, x)
+        like = call_on(tape, programs.zeros_of, x)
+        return made, (*args[:position], vector, *args[position + 1 :], like)
 
     # Calls
 
@@ -231,6 +281,9 @@ class SparseDerivative(Transformed):
         )
 
     def _run(self, tape: Tape | None, *args: Any, **kwargs: Any) -> Any:
+        flat = self._flat(args, kwargs, tape)
+        if flat is not None:
+            return flat[0]._run(tape, *flat[1], **kwargs)
         x, position, rest = self._arguments(args)
         found = self._plan(x, position, rest, kwargs)
         calls = self._calls(found, position)
@@ -334,6 +387,8 @@ class SparseDerivative(Transformed):
 
     def _check_result(self, function: Any) -> None:
         results = function.block.results
+        if not results and not self.is_of_vectors and not self.is_hessian:
+            raise _Structured
         if len(results) != 1 or results[0].type.dtype.kind != "f":
             kind = "complex numbers" if results and results[0].type.dtype.kind == "c" else "something else"
             raise BadInput(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from ...api import grad, pullback
 from ...forward import jvp
+from ...values import tree
 from ..batching import vmap
 
 Function = Callable[..., Any]
@@ -64,3 +66,47 @@ def products_of(f: Function, position: int) -> Function:
         return vmap(lambda dx: jvp(grad(of_x), (x,), (dx,))[1])(seeds)
 
     return products
+
+
+def vector_of(x: Any) -> Any:
+    """Return the numbers in a structure as one vector, in the order of ``tree.leaves``."""
+    return np.concatenate([np.array(np.ravel(e)) for e in tree.leaves(x)])
+
+
+def zeros_of(x: Any) -> Any:
+    """Return a structure with the constants of another one, whose numbers are no variables."""
+    return tree.map_leaves(lambda e: np.zeros(e.shape, e.dtype) if isinstance(e, np.ndarray) else 0.0, x)
+
+
+def structure_of(vector: Any, like: Any) -> Any:
+    """Return a structure like another one, with the numbers of a vector."""
+    leaves = tree.leaves(like)
+    sizes = [np.size(e) for e in leaves]
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    parts = [vector[start : start + n] for start, n in zip(starts, sizes)]
+    return tree.with_leaves(
+        like,
+        [
+            np.array(np.reshape(part, e.shape), e.dtype) if isinstance(e, np.ndarray) else part[0]
+            for part, e in zip(parts, leaves)
+        ],
+    )
+
+
+def of_vectors(f: Function, position: int, is_hessian: bool) -> Function:
+    """Return a function of structures as one of vectors.
+
+    Its last argument is a structure like the argument at ``position``, for the constants in it; None if that is an array.
+    """
+
+    @functools.wraps(f)
+    def flat(*args: Any, **kwargs: Any) -> Any:
+        x, like = args[position], args[-1]
+        if like is not None:
+            x = structure_of(x, like)
+        y = f(*args[:position], x, *args[position + 1 : -1], **kwargs)
+        if is_hessian or isinstance(y, (np.ndarray, np.generic, int, float, complex)):
+            return y
+        return vector_of(y) if len(tree.leaves(y)) else None
+
+    return flat
