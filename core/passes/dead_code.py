@@ -20,6 +20,11 @@ def remove_dead_code(function: Function) -> Function:
     return function
 
 
+def live_values(function: Function) -> set[Value]:
+    """Return the values on which results or effects of a function depend."""
+    return _Live(function).values
+
+
 class _Live:
     """The live values (``values``) and the operations that stay (``operations``)."""
 

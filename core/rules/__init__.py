@@ -56,7 +56,7 @@ _EAGER = (
         "indexing",
         "products",
     ),
-    *("linear_algebra", "kept_factors", "matrix_factorisations", "matrix_norms", "kept_decompositions", "fourier"),
+    *("linear_algebra", "kept_factors", "matrix_factorisations", "matrix_norms", "kept_decompositions", "kept_triangles", "fourier"),
 )
 
 

@@ -83,12 +83,14 @@ class Instead:
     """``program`` computes what a function does, and more that its pullback needs, for arguments that it ``fits``.
 
     ``fits`` gets the arguments; of an array it may ask for ``dtype``, ``ndim`` and ``shape``. Where the result is not that of
-    the function to the last digit (``is_exact``), eager code runs the function.
+    the function to the last digit (``is_exact``), eager code runs the function. Where the program ``is_first``, it computes the
+    first result alone, and stands for calls of which nothing else is used.
     """
 
     program: Function
     fits: Function
     is_exact: bool
+    is_first: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,12 +341,14 @@ def reuses(function: Function, keep: Function, kernel: Function) -> None:
     RULES[function] = replace(RULES[function], reuse=Reuse(keep, kernel))
 
 
-def instead(function: Function, program: Function, fits: Function, is_exact: bool = False) -> None:
+def instead(
+    function: Function, program: Function, fits: Function, is_exact: bool = False, is_first: bool = False
+) -> None:
     """Register a program that reverse mode runs in place of a function, which has a rule, for arguments that ``fits`` accepts.
 
     The program does work once that the function and its pullback would both do.
     """
-    RULES[function] = replace(RULES[function], instead=Instead(program, fits, is_exact))
+    RULES[function] = replace(RULES[function], instead=Instead(program, fits, is_exact, is_first))
 
 
 AFFINE = frozenset(("initial", "out", "where", "dtype", "constant_values", "fill_value", "casting", "subok", "like"))

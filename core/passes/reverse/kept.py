@@ -14,6 +14,7 @@ from ...ir.dynamic import Block, Function, Operation, Value
 from ...rules import find_rule
 from ...rules.connected import connected
 from ...rules.table import Rule
+from ..dead_code import live_values, remove_dead_code
 from ..inline import rename
 
 SMALL_ORDER = 8
@@ -22,23 +23,26 @@ SMALL_ORDER = 8
 def keep(function: Function, active: set[Value], target: str) -> bool:
     """Replace the active calls of a function, in place; return whether there were any."""
     known: dict[Value, Value] = {}
-    _block(function.block, active, 1 if target == "xla" else SMALL_ORDER + 1, known)
+    live = live_values(function)
+    _block(function.block, active, 1 if target == "xla" else SMALL_ORDER + 1, known, live)
     rename(function.block, known)
+    if known:
+        remove_dead_code(function)  # it may read results that a program does not compute
     return bool(known)
 
 
-def _block(block: Block, active: set[Value], least: int, known: dict[Value, Value]) -> None:
+def _block(block: Block, active: set[Value], least: int, known: dict[Value, Value], live: set[Value]) -> None:
     operations, block.operations = block.operations, []
     for op in operations:
         for inner in op.blocks:
-            _block(inner, active, least, known)
+            _block(inner, active, least, known, live)
         rule = find_rule(op.callee) if op.kind == "call" and any(r in active for r in op.results) else None
         builder = Builder(True)
         builder.line = op.line
         with builder.writing(block.operations):
             if rule is not None and rule.reuse is not None and _fits(op, least):
                 known.update(zip(op.results, _kernel(builder, op, rule)))
-            elif rule is not None and rule.instead is not None and _is_replaced(op, rule):
+            elif rule is not None and rule.instead is not None and _is_replaced(op, rule, live):
                 known.update(zip(op.results, _program(builder, op, rule)))
             else:
                 builder.append(op)
@@ -57,16 +61,18 @@ def _kernel(builder: Builder, op: Operation, rule: Rule) -> list[Value]:
     assert rule.reuse is not None
     kept = connected.trace_into(builder, rule.reuse.keep, op.positional[:1], {})
     found = connected.trace_into(builder, rule.reuse.kernel, [*op.positional, kept], {})
-    return list(found) if len(op.results) > 1 else [found]
+    return list(found) if isinstance(found, tuple) else [found]
 
 
 def _constants(op: Operation) -> dict[str, Any]:
     return {name: v.constant for name, v in op.named.items()}
 
 
-def _is_replaced(op: Operation, rule: Rule) -> bool:
-    """Whether a rule's program fits the operands, given by their types."""
+def _is_replaced(op: Operation, rule: Rule, live: set[Value]) -> bool:
+    """Whether a rule's program fits the operands, given by their types, and has the results that are used."""
     assert rule.instead is not None
+    if rule.instead.is_first and not live.isdisjoint(op.results[1:]):
+        return False
     kinds = [v.type for v in op.positional]
     static = all(k.is_static and k.dtype.char in "fdFD" and 0 not in k.shape for k in kinds)
     return static and rule.instead.fits(*kinds, **_constants(op))
@@ -76,4 +82,4 @@ def _program(builder: Builder, op: Operation, rule: Rule) -> list[Value]:
     """Write a rule's program, and return its results."""
     assert rule.instead is not None
     found = connected.trace_into(builder, rule.instead.program, op.positional, _constants(op))
-    return list(found) if len(op.results) > 1 else [found]
+    return list(found) if isinstance(found, tuple) else [found]
