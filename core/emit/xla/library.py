@@ -126,6 +126,11 @@ def _svd(walk: Walk, op: Operation, a: Any, full_matrices: bool = True, compute_
     return jnp.linalg.svd(jnp.asarray(a), full_matrices=full_matrices, compute_uv=compute_uv)
 
 
+@lowers(np.linalg.svdvals, when=takes())
+def _svdvals(walk: Walk, op: Operation, a: Any) -> Any:
+    return jnp.linalg.svd(jnp.asarray(a), compute_uv=False)
+
+
 def _has_factors(op: Operation) -> bool:
     return takes("mode")(op) and ("mode" not in op.named or op.named["mode"].constant in ("reduced", "complete", "r"))
 
