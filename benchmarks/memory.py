@@ -84,7 +84,7 @@ def in_jax(kind: str) -> Callable[..., Any]:
 CASES = {
     **{f"{path}, {kind}": (path, kind) for path in ("native", "xla", "eager") for kind in ("plain", "chunks")},
     **{f"{path}, {room}": (path, room) for path in ("native", "xla", "eager") for room in ("100MB", "40MB", "15MB")},
-    **{f"{path}, {name}": (path, name) for name in ("sqrt", "offload") for path in ("native", "xla", "eager")},
+    **{f"{path}, {name}": (path, name) for name in ("sqrt", "offload", "inverse") for path in ("native", "xla", "eager")},
     "JAX, scan": ("jax", "scan"),
     "JAX, checkpointed chunks": ("jax", "chunks"),
 }
@@ -119,7 +119,7 @@ def extra_passes(path: str, kind: str, g: Any) -> float | None:
     """The extra forward passes: counted eagerly, as ``explain`` states them otherwise; None where nobody knows."""
     if path == "jax" or kind == "plain":
         return None if path == "jax" else 0.0
-    if kind == "chunks":
+    if kind in ("chunks", "inverse"):  # each step once more, beside its inverse
         return 1.0
     if path != "eager":
         return next(float(part.split()[-4]) for part in g.explain(*arguments()).split(",") if "extra forward" in part)

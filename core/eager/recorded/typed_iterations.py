@@ -79,7 +79,10 @@ class TypedIterations:
             leaves = self.leaves(self.loop.items(i), state)
             if leaves is None:
                 return None
-            found = iteration.advance(*(state[j] for j in iteration.places), *iteration.others(leaves))
+            try:
+                found = iteration.advance(*(state[j] for j in iteration.places), *iteration.others(leaves))
+            except Exception:  # the recorded form raises the error again, if it is the program's
+                return None
             state = iteration.next(state, found)
         return state
 
@@ -93,7 +96,10 @@ class TypedIterations:
             if leaves is None:
                 break
             others = iteration.others(leaves)
-            found = self.sweeps.forward(*(state[j] for j in iteration.places), *others)
+            try:
+                found = self.sweeps.forward(*(state[j] for j in iteration.places), *others)
+            except Exception:
+                break
             state = iteration.next(state, found[: self.sweeps.count])
             held.append((found[self.sweeps.count :], others))
             k += 1
