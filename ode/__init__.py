@@ -11,6 +11,7 @@ from .control import CONTROLS, StepControl
 from .dense_output import DenseOutput
 from .events import Event
 from .methods import METHODS
+from .methods.esdirk import EsdirkTableau, esdirk
 from .methods.rosenbrock import RosenbrockTableau, rosenbrock
 from .methods.tableau import Tableau, tableau
 from .solution import Happened, IntegrationFailed, Solution, Stats, Status
@@ -20,6 +21,7 @@ __all__ = [
     "CONTROLS",
     "METHODS",
     "DenseOutput",
+    "EsdirkTableau",
     "Event",
     "Happened",
     "RosenbrockTableau",
@@ -29,6 +31,7 @@ __all__ = [
     "Status",
     "StepControl",
     "Tableau",
+    "esdirk",
     "odesolve",
     "rosenbrock",
     "tableau",

@@ -29,14 +29,16 @@ class DenseJacobian:
         """Return J (n, n)."""
         return jacfwd(lambda y: rhs(t, y))(y)
 
-    def solver(self, rhs: VectorField, t: float, y: NDArray[Any], shift: Any) -> Solver:
-        """Return the function that solves (shift - J) x = b."""
+    def solver(self, rhs: VectorField, t: float, y: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
+        """Return the function that solves (shift - J) x = b, or (shift - J^T) x = b."""
         matrix = shift * np.eye(len(y), dtype=y.dtype) - self.matrix(rhs, t, y)
         if len(y) <= SMALL:
             inverse = np.linalg.inv(matrix)
+            if is_transposed:
+                inverse = inverse.T
             return lambda b: np.dot(inverse, b)
         factors = lu_factor(matrix, check_finite=False)
-        return lambda b: lu_solve(factors, b, check_finite=False)
+        return lambda b: lu_solve(factors, b, 1 if is_transposed else 0, check_finite=False)
 
 
 class GivenJacobian(DenseJacobian):
@@ -69,21 +71,27 @@ class BandedJacobian:
     def __init__(self, lower: int, upper: int) -> None:
         self.lower, self.upper = lower, upper
 
-    def bands(self, rhs: VectorField, t: float, y: NDArray[Any]) -> NDArray[Any]:
-        """Return the diagonals of J in the form of ``scipy.linalg.solve_banded``, (lower + upper + 1, n)."""
+    def bands(self, rhs: VectorField, t: float, y: NDArray[Any], is_transposed: bool) -> NDArray[Any]:
+        """Return the diagonals of J or J^T in the form of ``scipy.linalg.solve_banded``, (lower + upper + 1, n)."""
         n, groups = len(y), self.lower + self.upper + 1
-        columns = np.arange(n)
-        seeds = (columns % groups == np.arange(groups)[:, None]).astype(y.dtype)
+        here = np.arange(n)
+        seeds = (here % groups == np.arange(groups)[:, None]).astype(y.dtype)
         compressed = jacfwd(lambda e: rhs(t, y + np.dot(e, seeds)))(np.zeros(groups, y.dtype))
-        rows = columns + np.arange(-self.upper, self.lower + 1)[:, None]
-        entries = compressed[np.clip(rows, 0, n - 1), np.broadcast_to(columns % groups, rows.shape)]
-        return np.where((rows >= 0) & (rows < n), entries, 0.0)
+        if is_transposed:
+            there = here + np.arange(-self.lower, self.upper + 1)[:, None]
+            rows, columns = np.broadcast_to(here, there.shape), there
+        else:
+            there = here + np.arange(-self.upper, self.lower + 1)[:, None]
+            rows, columns = there, np.broadcast_to(here, there.shape)
+        entries = compressed[np.clip(rows, 0, n - 1), columns % groups]
+        return np.where((there >= 0) & (there < n), entries, 0.0)
 
-    def solver(self, rhs: VectorField, t: float, y: NDArray[Any], shift: Any) -> Solver:
-        """Return the function that solves (shift - J) x = b."""
-        diagonal = (np.arange(self.lower + self.upper + 1) == self.upper).astype(y.dtype)
-        bands = (shift * diagonal)[:, None] - self.bands(rhs, t, y)
-        return lambda b: solve_banded((self.lower, self.upper), bands, b, check_finite=False)
+    def solver(self, rhs: VectorField, t: float, y: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
+        """Return the function that solves (shift - J) x = b, or (shift - J^T) x = b."""
+        below, above = (self.upper, self.lower) if is_transposed else (self.lower, self.upper)
+        diagonal = (np.arange(below + above + 1) == above).astype(y.dtype)
+        bands = (shift * diagonal)[:, None] - self.bands(rhs, t, y, is_transposed)
+        return lambda b: solve_banded((below, above), bands, b, check_finite=False)
 
 
 def jacobian_of(given: Any, args: tuple[Any, ...], size: int, is_vector: bool) -> Any:

@@ -45,7 +45,7 @@ def equal_steps(
     """Return the states (m, n) at ts (m,), with ``steps`` steps between neighbouring times; and the cost."""
     ys = np.empty((len(ts), len(y)), y.dtype)
     ys[0] = y
-    h = 0.0
+    h, count = 0.0, 1
     memory = stepper.start(problem, float(ts[0]), y, problem.rhs(float(ts[0]), y).copy())
     for i in range(len(ts) - 1):
         t = float(ts[i])
@@ -53,11 +53,10 @@ def equal_steps(
         for j in range(steps):
             y, stages = stepper.step(problem, t + j * h, t + (j + 1) * h, y, memory)
             memory = stepper.advance(stages)
+            count += stepper.spent(stages)
         ys[i + 1] = y
-    count = steps * (len(ts) - 1)
-    return ys, Stats(
-        count, 0, 1 + count * stepper.evaluations, h, count * stepper.jacobians, count * stepper.factorisations
-    )
+    total = steps * (len(ts) - 1)
+    return ys, Stats(total, 0, count, h, total * stepper.jacobians, total * stepper.factorisations)
 
 
 def adaptive_steps(
@@ -99,7 +98,7 @@ def adaptive_steps(
     ys = np.full((len(ts), len(y)), np.nan, y.dtype)
     ys[0] = y
     inner = len(ts) - 1  # the last time is a stop
-    done, dense, restarts = 1, 0, 0
+    done, dense, restarts, spent = 1, 0, 0, 0
     record: list[Any] = []
     c: Any = None
     values = np.zeros(0) if watch is None else watch.values(t, y)
@@ -113,6 +112,7 @@ def adaptive_steps(
             t_new = _stop_time(ts, stops, controller.stop)
             h = t_new - t
         y_new, stages = stepper.step(problem, t, t_new, y, memory)
+        spent += stepper.spent(stages)
         if not controller.accepts(stepper, h, is_stop, stages, y, y_new):
             continue
         hit, t_next, y_next = -1, t_new, y_new
@@ -168,7 +168,7 @@ def adaptive_steps(
         ys[inner:] = y
 
     tried = controller.accepted + controller.rejected
-    evaluations = 1 + (first_step is None) + restarts + stepper.evaluations * tried + stepper.dense_evaluations * dense
+    evaluations = 1 + (first_step is None) + restarts + spent + stepper.dense_evaluations * dense
     stats = Stats(
         controller.accepted,
         controller.rejected,

@@ -33,9 +33,9 @@ class Problem:
         self.rhs = vector_field(f, args, leaves, dtype)
         self.dtype, self.jacobian, self.rtol, self.atol = dtype, jacobian, rtol, atol
 
-    def solver(self, t: float, y: NDArray[Any], shift: Any) -> Solver:
-        """Return the function that solves (shift - J) x = b, with the Jacobian J of f at t and y."""
-        return self.jacobian.solver(self.rhs, t, y, shift)
+    def solver(self, t: float, y: NDArray[Any], shift: Any, is_transposed: bool = False) -> Solver:
+        """Return the function that solves (shift - J) x = b, with the Jacobian J of f at t and y, or its transpose."""
+        return self.jacobian.solver(self.rhs, t, y, shift, is_transposed)
 
     def time_derivative(self, t: float, y: NDArray[Any]) -> NDArray[Any]:
         """Return the derivative of f with respect to t at a fixed state, (n,)."""

@@ -1,6 +1,18 @@
 """The methods, as coefficients with the papers that they are from."""
 
 from .dop853 import DOP853
+from .esdirk import (
+    IMPLICIT_EULER,
+    KENCARP3,
+    KENCARP4,
+    KENCARP5,
+    KVAERNO3,
+    KVAERNO4,
+    KVAERNO5,
+    TRAPEZOID,
+    TRBDF2,
+    EsdirkTableau,
+)
 from .low_order import BOSH3, EULER, HEUN, MIDPOINT, RALSTON, RK4
 from .low_storage import CARPENTER_KENNEDY54, KENNEDY43, WILLIAMSON3
 from .order5 import DOPRI5, TSIT5
@@ -8,15 +20,16 @@ from .rosenbrock import RODAS4, RODAS5P, ROS3P, ROSENBROCK23, RosenbrockTableau
 from .tableau import Tableau, tableau
 from .verner import VERN6, VERN7, VERN8, VERN9
 
-Method = Tableau | RosenbrockTableau
+Method = Tableau | RosenbrockTableau | EsdirkTableau
 
 METHODS: dict[str, Method] = {
     m.name: m
     for m in (
         EULER, MIDPOINT, HEUN, RALSTON, RK4, BOSH3, DOPRI5, TSIT5, VERN6, VERN7, VERN8, DOP853, VERN9,
         WILLIAMSON3, CARPENTER_KENNEDY54, KENNEDY43, ROSENBROCK23, ROS3P, RODAS4, RODAS5P,
+        IMPLICIT_EULER, TRAPEZOID, TRBDF2, KVAERNO3, KVAERNO4, KVAERNO5, KENCARP3, KENCARP4, KENCARP5,
     )
 }  # fmt: skip
 """The name of a method -> its coefficients."""
 
-__all__ = ["METHODS", "Method", "RosenbrockTableau", "Tableau", "tableau"]
+__all__ = ["METHODS", "EsdirkTableau", "Method", "RosenbrockTableau", "Tableau", "tableau"]

@@ -5,6 +5,7 @@ A stepper makes one step of a method; the loops (``loop.py``) know nothing else 
     memory = stepper.start(problem, t, y, slope)            what a step needs from the step before
     y_new, stages = stepper.step(problem, t, t_new, y, memory)
     error = stepper.error(h, stages)                        (m, n): estimates of the local error
+    count = stepper.spent(stages)                           the number of evaluations of f in the step
     memory = stepper.advance(stages)                        after the step was accepted
     c = stepper.polynomial(problem, t, t_new, y, stages)        (degree, n): y(t + theta h) = y + sum_j c[j] theta^(j + 1)
 
@@ -17,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ..methods import Method, RosenbrockTableau
+from ..methods import EsdirkTableau, Method, RosenbrockTableau
+from .esdirk import EsdirkStepper
 from .explicit import ExplicitStepper
 from .rosenbrock import RosenbrockStepper
 
@@ -26,4 +28,6 @@ def stepper_of(method: Method, dtype: np.dtype[Any]) -> Any:
     """Return the stepper of a method, for a state of a dtype."""
     if isinstance(method, RosenbrockTableau):
         return RosenbrockStepper(method, dtype)
+    if isinstance(method, EsdirkTableau):
+        return EsdirkStepper(method, dtype)
     return ExplicitStepper(method, dtype)

@@ -40,6 +40,9 @@ class ExplicitStepper:
     def error(self, h: float, stages: NDArray[Any]) -> NDArray[Any]:
         return h * np.dot(self.error_weights, stages)
 
+    def spent(self, stages: NDArray[Any]) -> int:
+        return self.evaluations
+
     def advance(self, stages: NDArray[Any]) -> NDArray[Any]:
         return stages[-1:]
 

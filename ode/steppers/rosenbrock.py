@@ -59,6 +59,9 @@ class RosenbrockStepper:
     def error(self, h: float, stages: Any) -> NDArray[Any]:
         return np.dot(self.error_weights, stages[0])[None]
 
+    def spent(self, stages: Any) -> int:
+        return self.evaluations
+
     def advance(self, stages: Any) -> NDArray[Any]:
         return stages[2]
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.ode import METHODS, Event, Tableau, odesolve
+from morula.ode import METHODS, EsdirkTableau, Event, Tableau, odesolve
 
 from .problems import kepler, kepler_exact, kepler_start
 
-ADAPTIVE = [name for name, method in METHODS.items() if len(method.error)]
+ADAPTIVE = [name for name, method in METHODS.items() if len(method.error) and method.order > 1]
 
 
 @pytest.mark.parametrize("method", ADAPTIVE)
@@ -22,7 +22,8 @@ def test_values_and_slopes(method, ts):
     solution = odesolve(kepler, kepler_exact(ts[0], 0.3), ts, method=method, rtol=tol, atol=tol, is_dense=True)
     times = np.linspace(0.0, 2.0, 23)
     y = solution.sol(times)
-    assert abs(y - kepler_exact(times, 0.3)).max() < 300 * tol
+    cubic = 30 if isinstance(METHODS[method], EsdirkTableau) else 1  # below the order of the steps
+    assert abs(y - kepler_exact(times, 0.3)).max() < 300 * cubic * tol
     slopes = np.stack([kepler(t, row) for t, row in zip(times, y)])
     assert (
         abs(solution.sol.derivative(times) - slopes).max()

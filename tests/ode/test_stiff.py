@@ -6,16 +6,56 @@ import numpy as np
 import pytest
 
 import morula as mo
-from morula.ode import METHODS, odesolve
+from morula.ode import METHODS, EsdirkTableau, odesolve
 
 from .problems import diffusing_brusselator, driven, driven_exact, published, van_der_pol
+from .rooted_trees import defects
 
-ACCURATE = {"rosenbrock23": 1e-4, "ros3p": 1e-5, "rodas4": 1e-6, "rodas5p": 1e-6}
+ACCURATE = {
+    "kvaerno5": 1e-6,
+    "kencarp4": 1e-5,
+    "trbdf2": 1e-4,
+    "implicit_euler": 1e-3,
+    "rosenbrock23": 1e-4,
+    "ros3p": 1e-5,
+    "rodas4": 1e-6,
+    "rodas5p": 1e-6,
+}
+
+
+ESDIRK = {name: method for name, method in METHODS.items() if isinstance(method, EsdirkTableau)}
+
+
+@pytest.mark.parametrize("method", ESDIRK.values(), ids=ESDIRK)
+def test_esdirk_tableaus_meet_the_order_conditions(method):
+    a = method.a + method.gamma * np.diag(np.append(0.0, np.ones(len(method.c) - 1)))
+    for order in range(1, method.order + 1):
+        assert abs(defects(a, a[-1], order)).max() < 1e-11
+    assert abs(defects(a, a[-1], method.order + 1)).max() > 1e-3
+    assert np.allclose(a.sum(axis=1), method.c, atol=2e-15) and abs(method.error.sum()) < 2e-15
+
+
+@pytest.mark.parametrize("method", ESDIRK.values(), ids=ESDIRK)
+def test_esdirk_steps_have_their_order_of_convergence(method):
+    errors = [
+        abs(
+            odesolve(driven, driven_exact(0.0), [0, 2], method=method, steps=n, rtol=1e-11, atol=1e-11).y[-1]
+            - driven_exact(2.0)
+        ).max()
+        for n in (40, 80)
+    ]
+    assert method.order - 0.3 < np.log2(errors[0] / errors[1]) < method.order + 0.5
+
+
+def test_a_stage_that_newtons_method_does_not_find_shortens_the_step():
+    solution = odesolve(van_der_pol, np.array([2.0, 0.0]), [0, 900.0], 1000.0, method="kvaerno3", first_step=100.0)
+    assert solution.success and solution.stats.rejected > 2
 
 
 @pytest.mark.parametrize("problem, name", [
     ("vdpol", "rodas5p"), ("rober", "rodas5p"), ("orego", "rodas5p"), ("hires", "rodas5p"), ("hires", "rodas4"),
     ("rober", "rodas4"), ("hires", "ros3p"), ("hires", "rosenbrock23"),
+    ("rober", "kvaerno5"), ("hires", "kvaerno5"), ("orego", "kencarp4"), ("hires", "trbdf2"), ("hires", "implicit_euler"),
 ])  # fmt: skip
 def test_published_end_values(problem, name):
     f, y0, span, args, expected = published(problem)
@@ -90,7 +130,7 @@ class TestGradients:
     def loss(self, y0, mu, method, tol=1e-5):
         return odesolve(van_der_pol, y0, [0.0, 0.5, 1.0], mu, method=method, rtol=tol, atol=tol).y[1:].sum()
 
-    @pytest.mark.parametrize("name", ["rosenbrock23", "ros3p", "rodas4", "rodas5p"])
+    @pytest.mark.parametrize("name", ["rosenbrock23", "ros3p", "rodas4", "rodas5p", "trbdf2", "kvaerno5"])
     def test_against_forward_sensitivities(self, name):
         """s' = J s + df/dmu, solved with the problem by a method of high order."""
         y0, mu = np.array([1.2, 0.3]), 5.0
@@ -109,18 +149,17 @@ class TestGradients:
         dy0, dmu = mo.gradient(lambda y0, mu: self.loss(y0, mu, name, tol), y0, mu)
         assert np.allclose([*dy0, dmu], expected, rtol=300 * tol)
 
-    @pytest.mark.parametrize("target", ["native", "xla"])
-    def test_compiled(self, target):
+    @pytest.mark.parametrize("target, name", [("native", "rodas5p"), ("xla", "rodas5p"), ("native", "kvaerno3")])
+    def test_compiled(self, target, name):
         y0, mu = np.array([1.2, 0.3]), 5.0
         f = mo.value_and_grad(self.loss, (0, 1))
-        value, (dy0, dmu) = mo.jit(f, target=target, static_argnums=2)(y0, mu, "rodas5p")
-        expected, (ey0, emu) = f(y0, mu, "rodas5p")
+        value, (dy0, dmu) = mo.jit(f, target=target, static_argnums=2)(y0, mu, name)
+        expected, (ey0, emu) = f(y0, mu, name)
         assert np.isclose(value, expected, rtol=1e-9) and np.allclose([*dy0, dmu], [*ey0, emu], rtol=1e-6)
 
-    def test_second_derivatives(self):
-        hessian = mo.hessian(
-            lambda x: odesolve(lambda t, y: -x * y**2, 1.0, [0.0, 1.5], method="rodas5p", rtol=1e-6).y[-1]
-        )
+    @pytest.mark.parametrize("name", ["rodas5p", "kvaerno4"])
+    def test_second_derivatives(self, name):
+        hessian = mo.hessian(lambda x: odesolve(lambda t, y: -x * y**2, 1.0, [0.0, 1.5], method=name, rtol=1e-6).y[-1])
         assert np.isclose(hessian(0.8), 2 * 1.5**2 / (1 + 1.2) ** 3, rtol=1e-3)
 
     def test_times_and_jumps(self):
@@ -134,13 +173,14 @@ class TestGradients:
         slope = 2 * ts * np.cos(ts**2) * np.exp(np.sin(ts**2))
         assert np.allclose(d[1:], slope[1:], rtol=1e-5)
 
-    def test_banded(self):
+    @pytest.mark.parametrize("name", ["rodas4", "kvaerno3"])
+    def test_banded(self, name):
         def loss(alpha, form):
             f = lambda t, y, alpha: diffusing_brusselator(t, y, 1.0, 3.0, alpha)  # noqa: E731
             y0 = 1.0 + np.sin(np.arange(12.0))
-            return np.sum(odesolve(f, y0, [0.0, 0.5], alpha, method="rodas4", jacobian=form).y[-1] ** 2)
+            return np.sum(odesolve(f, y0, [0.0, 0.5], alpha, method=name, jacobian=form).y[-1] ** 2)
 
-        assert np.isclose(mo.grad(loss)(0.02, (2, 2)), mo.grad(loss)(0.02, None), rtol=1e-9)
+        assert np.isclose(mo.grad(loss)(0.02, (2, 2)), mo.grad(loss)(0.02, None), rtol=1e-8)
 
 
 def test_complex_states_are_refused():
