@@ -19,9 +19,11 @@ def test_the_gradient_of_a_program_is_the_one_by_hand(program):
     value, gradients = program.by_hand(*args)
     f = program.in_morula()
     found, computed = mo.value_and_grad(f, argnums=tuple(range(len(args))))(*args)
-    np.testing.assert_allclose(found, value, rtol=1e-12)
+    iterative = 0.0 if program.ours is None else 1e-3 * program.rtol
+    np.testing.assert_allclose(found, value, rtol=max(1e-12, iterative))
     for g, expected in zip(computed, gradients, strict=True):
         accuracy = 1e-11 if program.ours is None else 1e-9  # that of an iterative solve
+        accuracy = max(accuracy, iterative)
         np.testing.assert_allclose(g, expected, rtol=1e-9, atol=accuracy * np.max(np.abs(expected)))
 
 

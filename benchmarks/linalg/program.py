@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-GROUPS = ("programs", "small", "large", "held_out")
+GROUPS = ("programs", "small", "large", "sparse_systems", "held_out")
 Function = Callable[..., Any]
 
 
