@@ -87,14 +87,19 @@ def refuse(code: Any, equation: Equation) -> None:
 
 def underived(value: Any, name: str) -> Any:
     """Return ``value``; raise an error if a cotangent other than zero reaches it, since no derivative is implemented."""
-    return value
+    vector, restore = tree.flatten(value)
+    return restore(_held(vector, name))
 
 
-@adjoint(underived)
-def _underived_with_pullback(value: Any, name: str) -> tuple[Any, Any]:
-    def back(dy: Any) -> tuple[Any, ...]:
-        if np.any(tree.flatten(dy)[0] != 0.0):
+def _held(vector: Vector, name: str) -> Vector:
+    return vector
+
+
+@adjoint(_held)
+def _held_with_pullback(vector: Vector, name: str) -> tuple[Any, Any]:
+    def back(dy: Vector) -> tuple[Any, ...]:
+        if np.any(dy != 0.0):
             raise MorulaError(f"{name} cannot be differentiated; compute it from the derivatives of your own function")
         return None, None
 
-    return (value if nestlevel() == 0 else underived(value, name)), back
+    return (vector if nestlevel() == 0 else _held(vector, name)), back

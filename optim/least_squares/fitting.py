@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core import BadInput, constant, grad, nestlevel, stop_gradient
-from ..bounds import bounds_of, check_inside
-from ..flatten import Layout
+from ...core import BadInput, constant, grad, nestlevel
+from ..bounds import bounds_of, check_inside, held_at
 from ..implicit import attached, check_adjoint, underived
 from ..loop import iterate
 from ..problem import check_limits, chosen
@@ -135,7 +134,7 @@ def least_squares(
     def half(x: Any) -> Any:
         return 0.5 * total(rho, r(x, *args), scale)
 
-    slope = grad(half) if bounds is None else _held(grad(half), fit, bounds)
+    slope = grad(half) if bounds is None else held_at(grad(half), fit.x, bounds, "least_squares")
     x = attached(fit.x, slope, fit.code, adjoint)
     residual = r(x, *args)
     return Fit(
@@ -153,22 +152,6 @@ def least_squares(
         underived(fit.jacobian, "the Jacobian of a fit"),
         fit.degrees_of_freedom,
     )
-
-
-def _held(slope: Callable[[Any], Any], fit: Fit, bounds: Any) -> Callable[[Any], Any]:
-    """Return the equations of a bounded minimum: the gradient vanishes, and unknowns at a bound are equal to it."""
-    layout = Layout(fit.x, "x")
-    x = layout.vector(stop_gradient(fit.x))
-    lower, upper = bounds_of("least_squares", bounds, layout)
-    at_lower, at_upper = x <= stop_gradient(lower), x >= stop_gradient(upper)
-    below = np.where(np.isfinite(lower), lower, 0.0)
-    above = np.where(np.isfinite(upper), upper, 0.0)
-
-    def equations(x: Any) -> Any:
-        v, g = layout.vector(x), layout.vector(slope(x), "the gradient")
-        return layout.structure(np.where(at_lower, v - below, np.where(at_upper, v - above, g)))
-
-    return equations
 
 
 @constant

@@ -9,10 +9,10 @@ from .descent import LineMethod
 from .first_order import ConjugateGradients, GradientDescent
 from .line_search import Backtracking, LineSearch, MoreThuente
 from .method import Method
+from .minimizing import Minimum, minimize
 from .newton import Newton, NewtonCG
 from .quasi_newton import BFGS, LBFGS
 from .trust_region import SR1, Dogleg, TrustKrylov, TrustRegion
-from .unconstrained import Minimum, minimize
 
 __all__ = [
     "BFGS",

@@ -1,4 +1,4 @@
-"""``minimize``: the front of all methods for unconstrained problems."""
+"""``minimize``: the front of all methods; bounds are those of ``constrained/``."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ...core import constant, nestlevel, tree
+from ...core import BadInput, constant, nestlevel, tree
+from ..bounds import bounds_of, check_inside, held_at
+from ..constrained.bounded import BoundedDescent
+from ..flatten import Layout
 from ..implicit import attached, check_adjoint, underived
 from ..loop import iterate
 from ..problem import check_limits, chosen
 from ..results import Result
+from .descent import LineMethod
 from .first_order import ConjugateGradients, GradientDescent
-from .method import Method
+from .method import GradientSearch, Method
 from .newton import Newton, NewtonCG
 from .objective import Objective
 from .quasi_newton import BFGS, LBFGS
@@ -46,7 +50,7 @@ class Minimum(Result):
 
     @property
     def gradient_norm(self) -> float:
-        """The largest absolute value in the gradient, which is compared with ``tol``."""
+        """The largest absolute value in the gradient, which is compared with ``tol`` unless there are bounds."""
         return float(np.max(np.abs(tree.flatten(self.gradient)[0])))
 
 
@@ -58,6 +62,7 @@ def minimize(
     tol: float = 1e-8,
     max_iterations: int = 1000,
     gradient: Callable[..., Any] | None = None,
+    bounds: Any = None,
     adjoint: str = "implicit",
     callback: Callable[[Minimum], Any] | None = None,
     history: bool = False,
@@ -91,6 +96,8 @@ def minimize(
             decrease that is still possible is below the rounding of ``f``.
         max_iterations: the largest number of steps, those of the search that is resumed included.
         gradient: ``gradient(x, *args)`` replaces the derived gradient; in the structure of ``x0``.
+        bounds: a pair (lower, upper), each a number or of the structure of ``x0``; None for no bounds. The methods that
+            search along lines take bounds; the line search is then a projected backtracking.
         adjoint: how the minimum is differentiated: ``"implicit"`` solves with the Hessian at the minimum, ``"krylov"``
             by GMRES with products with it, and ``"unrolled"`` differentiates the iterations.
         callback: called with the current ``Minimum`` after every iteration; the search stops when it returns a true
@@ -106,8 +113,8 @@ def minimize(
         unless the iterations are differentiated, they do not depend on ``x0``.
 
     Raises:
-        BadInput: an argument has the wrong type or value, ``x0`` holds no number, ``f`` or its gradient is not finite
-            at ``x0``, ``f`` does not return a real scalar, or the gradient has another shape.
+        BadInput: an argument has the wrong type or value, ``x0`` holds no number or is outside of the bounds, the bounds
+            are crossed, ``f`` or its gradient is not finite at ``x0``, ``f`` does not return a real scalar, or the gradient has another shape.
         MorulaError: a derivative is taken of a result that did not converge, or that has a singular Hessian.
 
     Source: Nocedal and Wright, Numerical Optimization (2006); each method and line search names its own.
@@ -125,10 +132,15 @@ def minimize(
     check_adjoint("minimize", adjoint)
     way = chosen("minimize", method, METHODS, Method)
     search = search_unrolled if adjoint == "unrolled" else _search
-    found = search(problem, way, tol, max_iterations, callback, history, progress, resumable, resume)
+    if bounds is not None and not isinstance(way, LineMethod):
+        raise BadInput(
+            f"minimize: {type(way).__name__} takes no bounds; use a method that searches along lines, such as 'lbfgs'"
+        )
+    found = search(problem, way, bounds, tol, max_iterations, callback, history, progress, resumable, resume)
     if nestlevel() == 0 or adjoint == "unrolled":
         return found
-    x = attached(found.x, problem.slope, found.code, adjoint)
+    slope = problem.slope if bounds is None else held_at(problem.slope, found.x, bounds, "minimize")
+    x = attached(found.x, slope, found.code, adjoint)
     return Minimum(
         x,
         found.iterations,
@@ -144,6 +156,7 @@ def minimize(
 def search_unrolled(
     problem: Objective,
     method: Method,
+    bounds: Any,
     tol: float,
     max_iterations: int,
     callback: Callable[[Minimum], Any] | None,
@@ -154,7 +167,7 @@ def search_unrolled(
 ) -> Minimum:
     """Search, as a program to differentiate."""
     layout = problem.layout
-    search = method.start(layout.vector(layout.start), tol, layout.eps) if resume is None else copy.deepcopy(resume)
+    search = _started(method, layout, bounds, tol) if resume is None else copy.deepcopy(resume)
 
     def found() -> Minimum:
         return Minimum(
@@ -178,3 +191,12 @@ def search_unrolled(
 
 
 _search = constant(search_unrolled)
+
+
+def _started(method: Method, layout: Layout, bounds: Any, tol: float) -> GradientSearch:
+    x = layout.vector(layout.start)
+    if bounds is None or not isinstance(method, LineMethod):
+        return method.start(x, tol, layout.eps)
+    lower, upper = bounds_of("minimize", bounds, layout)
+    check_inside("minimize", x, lower, upper)
+    return BoundedDescent(method.direction(len(x)), x, lower, upper, tol, layout.eps)
