@@ -82,10 +82,12 @@ def test_a_fit_that_fails_raises_as_scipy_does():
 
 
 def test_the_parameters_move_with_data_and_sigma():
-    def loss(y, sigma):
-        return curve_fit(model, T, y, sigma=sigma)[0] @ np.array([1.0, 2.0, 3.0])
+    few = slice(0, 15, 3)
 
-    mo.testing.check_gradients(loss, Y, SIGMA, order=1)
+    def loss(y, sigma):
+        return curve_fit(lambda t, a, k: a * np.exp(-k * t), T[few], y, sigma=sigma)[0] @ np.array([1.0, 2.0])
+
+    mo.testing.check_gradients(loss, Y[few], SIGMA[few], order=1)
 
 
 @pytest.mark.parametrize(

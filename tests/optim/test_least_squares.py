@@ -193,7 +193,7 @@ class TestMethods:
         fit = least_squares(problem.residuals, problem.start, method="dogleg")
         assert fit.converged and any(np.isclose(fit.rss, least, rtol=1e-9, atol=1e-18) for least in problem.minima)
 
-    @pytest.mark.parametrize("method, target", [("lm", "native"), ("dogleg", "native"), ("lm", "xla")])
+    @pytest.mark.parametrize("method, target", [("lm", "native"), ("dogleg", "native")])
     def test_a_compiled_fit_is_the_same_fit(self, method, target):
         def fit(y):
             return least_squares(lambda b: b[0] * np.exp(-b[1] * T) - y, np.ones(2), method=method)
@@ -240,10 +240,11 @@ class TestBounds:
 
     def test_a_bounded_fit_moves_with_data_and_bound(self):
         def loss(y, top):
-            fit = least_squares(lambda b: b[0] * np.exp(-b[1] * T) - y, np.ones(2), bounds=(0.0, np.stack([top, 9.0])))
+            bounds = (0.0, np.stack([top, 9.0]))
+            fit = least_squares(lambda b: b[0] * np.exp(-b[1] * T[::3]) - y, np.ones(2), bounds=bounds)
             return fit.x[0] + 3 * fit.x[1]
 
-        mo.testing.check_gradients(loss, Y, 2.0, order=1)
+        mo.testing.check_gradients(loss, Y[::3], 2.0, order=1)
 
     @pytest.mark.parametrize(
         "bounds, message",
@@ -281,10 +282,10 @@ class TestRobust:
     @pytest.mark.parametrize("loss", ["soft_l1", "cauchy", lambda z: np.log1p(z)], ids=["soft_l1", "cauchy", "own"])
     def test_moves_with_the_data(self, loss, rng):
         def total(y):
-            x = least_squares(lambda b: b[0] * np.exp(-b[1] * T) - y, np.ones(2), loss=loss, scale=0.5).x
+            x = least_squares(lambda b: b[0] * np.exp(-b[1] * T[::3]) - y, np.ones(2), loss=loss, scale=0.5).x
             return x[0] + 3 * x[1]
 
-        mo.testing.check_gradients(total, Y + 0.1 * rng.standard_normal(15), order=1)
+        mo.testing.check_gradients(total, Y[::3] + 0.1 * rng.standard_normal(5), order=1)
 
     def test_wrong_losses_are_refused(self):
         with pytest.raises(mo.BadInput, match="no loss 'l3'; there are 'linear', 'soft_l1'"):
