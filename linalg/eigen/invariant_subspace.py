@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from ...core import MorulaError, adjoint, constant, implicit, nestlevel, stop_gradient, tangent, tree
 from ..krylov import gmres, minres
-from ..operators import LinearOperator
+from ..operators import LinearOperator, Product
 from .bases import dagger, times
 
 RTOL = 1e-11
@@ -35,7 +36,8 @@ class Problem:
 
     name: str
     """What error messages call it: the public function."""
-    A: LinearOperator
+    A: Any
+    """The operator of A."""
     M: Any
     """The operator of M, or None for the identity."""
     hermitian: bool
@@ -43,6 +45,8 @@ class Problem:
     """An operator that approximates the inverse of A - sigma M, or None."""
     definite: bool = False
     """Whether the preconditioner is positive definite."""
+    augmented: bool = False
+    """Whether A is [[0, B], [B^H, 0]], for the singular triplets of the operator B (its attribute ``A``)."""
     remedy: str = "raise max_iterations or size, or loosen rtol"
     """What to do about an iteration that has not converged."""
 
@@ -155,25 +159,63 @@ def invariant(problem: Problem, Q: Any, AQ: Any, converged: bool) -> tuple[Any, 
 
 def _solved(problem: Problem, Q: Any, MQ: Any, S: Any, right: Any, turned: bool) -> Any:
     """Return the solution (n, k) of the deflated system, or of its adjoint."""
-    gamma = stop_gradient(np.max(np.abs(np.diagonal(S))))
-    B = Deflated(problem.A, problem.M, Q, MQ, S, gamma + 1.0 * (gamma == 0.0))
+    if problem.augmented:
+        values = np.abs(np.diagonal(S))
+        if np.min(values) > LEAST_RATIO * np.max(values):
+            return _solved_by_halves(problem, Q, S, right)
+    B = _deflated(problem.A, problem.M, Q, MQ, S)
     T = None if problem.preconditioner is None else DeflatedInverse(problem.preconditioner, Q, MQ)
     n, k = Q.shape
-    limit = 10 * n
     b = np.ravel(right)
     if problem.hermitian and (T is None or problem.definite):
-        found = minres(B, b, preconditioner=T, rtol=RTOL, max_iterations=limit)
+        found = minres(B, b, preconditioner=T, rtol=RTOL, max_iterations=10 * n)
     else:
-        found = gmres(
-            B.H if turned else B, b, preconditioner=T, rtol=RTOL, max_iterations=limit, restart=min(n * k, 100)
-        )
+        B = B.H if turned and not problem.hermitian else B
+        found = gmres(B, b, preconditioner=T, rtol=RTOL, max_iterations=10 * n, restart=min(n * k, 100))
+    return _checked(problem, found, b, Q.shape)
+
+
+def _deflated(A: LinearOperator, M: Any, Q: Any, MQ: Any, S: Any) -> Deflated:
+    gamma = stop_gradient(np.max(np.abs(np.diagonal(S))))
+    return Deflated(A, M, Q, MQ, S, gamma + 1.0 * (gamma == 0.0))
+
+
+def _checked(problem: Problem, found: Any, b: Any, shape: tuple[int, int]) -> Any:
+    """Return the solution as a matrix; raise an error if it has not converged."""
     if not found.converged:
         raise MorulaError(
             f"{problem.name}: no gradient, since the deflated system was not solved (residual norm"
-            f" {found.residual_norm:.3g}, of {np.linalg.norm(b):.3g} at the start). The last of the {k} eigenvalues may equal"
+            f" {found.residual_norm:.3g}, of {np.linalg.norm(b):.3g} at the start). The last of the {shape[1]} values may equal"
             " one that is left out: choose k so that they are apart; or give sigma or a preconditioner"
         )
-    return np.reshape(found.x, (n, k))
+    return np.reshape(found.x, shape)
+
+
+LEAST_RATIO = 1e-3
+"""Products with A^H A lose the digits of smaller ratios of singular values, squared."""
+
+
+def _solved_by_halves(problem: Problem, Q: Any, S: Any, right: Any) -> Any:
+    """Return the solution for [[0, A], [A^H, 0]] from one with A^H A, of half the size, in half the iterations.
+
+    With Q = [U; V] / sqrt(2), the rows A y - x S = a and A^H x - y S = b give A^H A y - y S^2 = b S + A^H a for the parts
+    outside of the spans of U and V; inside, x = -U c and y = V c with S c + c S = U^H a.
+    """
+    A = problem.A.A
+    m, n = A.shape
+    U, V, a, b = 2.0**0.5 * Q[:m], 2.0**0.5 * Q[m:], right[:m], right[m:]
+    if m < n:
+        A, U, V, a, b = A.H, V, U, b, a
+    inside = dagger(U) @ a
+    c = scipy.linalg.solve_sylvester(S, S, inside)
+    a, b = a - U @ inside, b - V @ (dagger(V) @ b)
+    small = b @ S + A.H @ a
+    small = np.ravel(small - V @ (dagger(V) @ small))
+    B = _deflated(Product(A.H, A), None, V, V, S @ S)
+    y = _checked(problem, minres(B, small, rtol=RTOL, max_iterations=10 * min(m, n)), small, V.shape)
+    x = np.linalg.solve(S.T, (A @ y - a).T).T
+    x, y = x - U @ (dagger(U) @ x) - U @ c, y + V @ c
+    return np.concatenate([y, x] if m < n else [x, y])
 
 
 def _refuse(problem: Problem, converged: bool) -> None:

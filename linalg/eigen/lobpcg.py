@@ -73,7 +73,7 @@ def lobpcg(
     if start is not None and np.shape(start) != (n, k):
         raise BadInput(f"{name}: start has shape {np.shape(start)}, expected ({n}, {k}) for A of shape {A.shape}")
     dtype = np.result_type(A.dtype, np.float32) if M is None else np.result_type(A.dtype, M.dtype, np.float32)
-    problem = Problem(name, A, M, True, T, True, "raise max_iterations, loosen rtol or give a preconditioner")
+    problem = Problem(name, A, M, True, T, True, remedy="raise max_iterations, loosen rtol or give a preconditioner")
     if 3 * k > n:
         Q = dense_basis(name, A, M, k, which, None)
         return result(problem, Q, 0, np.zeros(1), 0, which, None, vectors)

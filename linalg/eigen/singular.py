@@ -69,7 +69,7 @@ def result(
     remedy: str = Problem.remedy,
 ) -> SingularTriplets:
     """Return the triplets in the spaces of the singular vectors U and V, the most wanted first, with their derivative."""
-    problem = Problem(name, Augmented(A), None, True, remedy=remedy)
+    problem = Problem(name, Augmented(A), None, True, augmented=True, remedy=remedy)
     Q = np.concatenate([U, V]) / 2.0**0.5
     AQ, MQ = images(problem, Q)
     basis, S = invariant(problem, Q, AQ, code == CONVERGED)
