@@ -2,9 +2,10 @@
 
     solution = odesolve(lambda t, y, k: -k * y, y0, ts, k)      # solution.y[i] is y(ts[i])
 
-Reading order: ``methods`` holds the methods as data; ``steppers`` makes a step of each family of them; ``loop`` runs the
-steps of any, with the sizes that ``control`` chooses; ``problem`` and ``state`` present the user's f and its structure of
-numbers as a function of a vector; ``solve`` checks the arguments and returns a ``Solution``.
+Reading order: ``methods`` holds the methods as data; ``steppers`` makes a step of each family of them, with ``newton`` and
+``jacobians`` for implicit ones; ``loop`` runs the steps of any, with the sizes that ``control`` chooses and the ``events``
+that it watches; ``problem`` and ``state`` present the user's f and its structure of numbers as a function of a vector;
+``solve`` checks the arguments (``arguments``) and returns a ``Solution``, with its ``dense_output``.
 """
 
 from .control import CONTROLS, StepControl
