@@ -80,18 +80,19 @@ def minimize(
         args: further arguments of ``f``.
         method: a name for the default settings, or an object such as ``LBFGS(memory=20)``.
 
-            ================== ==================================================== =======================
-            ``"bfgs"``         ``BFGS``: n x n matrix, superlinear                   up to a few hundred unknowns
-            ``"lbfgs"``        ``LBFGS``: the last ten steps                         many unknowns
-            ``"cg"``           ``ConjugateGradients``: three vectors                 many unknowns
-            ``"gradient descent"`` ``GradientDescent``                               comparisons
-            ``"newton"``       ``Newton``: the Hessian, along lines                  few unknowns
-            ``"newton-cg"``    ``NewtonCG``: products with the Hessian, along lines  many unknowns
-            ``"trust region"`` ``TrustRegion``: the Hessian; leaves saddle points    few unknowns, hard problems
-            ``"trust-krylov"`` ``TrustKrylov``: products with the Hessian            many unknowns, hard problems
-            ``"dogleg"``       ``Dogleg``: the Hessian                               few unknowns, nearly convex
-            ``"sr1"``          ``SR1``: n x n matrix, indefinite                     few unknowns
-            ================== ==================================================== =======================
+            ====================== ==================================================== ============================
+            ``"bfgs"``             ``BFGS``: n x n matrix, superlinear                  up to a few hundred unknowns
+            ``"lbfgs"``            ``LBFGS``: the last ten steps                        many unknowns
+            ``"cg"``               ``ConjugateGradients``: three vectors                many unknowns
+            ``"gradient descent"`` ``GradientDescent``: the gradient                    comparisons
+            ``"newton"``           ``Newton``: the Hessian, along lines                 few unknowns
+            ``"newton-cg"``        ``NewtonCG``: products with the Hessian, along lines many unknowns
+            ``"trust region"``     ``TrustRegion``: the Hessian; leaves saddle points   few unknowns, hard problems
+            ``"trust-krylov"``     ``TrustKrylov``: products with the Hessian           many unknowns, hard problems
+            ``"dogleg"``           ``Dogleg``: the Hessian                              few unknowns, nearly convex
+            ``"sr1"``              ``SR1``: n x n matrix, indefinite                    few unknowns
+            ====================== ==================================================== ============================
+
         tol: converged when no entry of the gradient exceeds ``tol``, in units of ``f`` per unit of ``x``; also when the
             decrease that is still possible is below the rounding of ``f``.
         max_iterations: the largest number of steps, those of the search that is resumed included.

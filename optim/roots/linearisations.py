@@ -83,10 +83,8 @@ class Updated(Kept):
 
 def solved(slopes: np.ndarray, residual: Vector) -> Any:
     """Return the Newton step, or a step along the gradient of |f|² where the Jacobian is singular."""
-    try:
-        step = -np.linalg.solve(slopes, residual)
-    except np.linalg.LinAlgError:
-        gradient = slopes.T @ residual
-        change = slopes @ gradient
-        step = -(float(gradient @ gradient) / max(float(change @ change), 1e-300)) * gradient
-    return step
+    if np.linalg.slogdet(slopes)[0] != 0.0:  # cheaper in compiled code than to catch the error of a singular matrix
+        return -np.linalg.solve(slopes, residual)
+    gradient = slopes.T @ residual
+    change = slopes @ gradient
+    return -(float(gradient @ gradient) / max(float(change @ change), 1e-300)) * gradient
