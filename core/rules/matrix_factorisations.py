@@ -213,10 +213,10 @@ vjp(np.linalg.qr, qr_pullback)
 
 def eigh_cotangent(dlam: Any, dv: Any, lam: Any, v: Any) -> Any:
     """The cotangent of the Hermitian matrix with eigenvalues ``lam`` and eigenvectors ``v``; one may be None."""
+    if dv is None:
+        return (v * dlam[..., None, :]) @ dagger(v)
     middle = 0.0 if dlam is None else diagonal_matrix(dlam)
-    if dv is not None:
-        middle = middle + reciprocal_gaps(lam) * (dagger(v) @ dv)
-    return v @ middle @ dagger(v)
+    return v @ (middle + reciprocal_gaps(lam) * (dagger(v) @ dv)) @ dagger(v)
 
 
 def eigh_pullback(dy: Any, y: Any, a: Any, UPLO: str = "L", *, read: Any = (None, None)) -> Any:
@@ -316,6 +316,8 @@ def svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any, read: Any =
         refuse_zeros(s, u, v, read)
     u, du = without_complement(du, u, k)
     v, dv = without_complement(dv, v, k)
+    if du is None and dv is None:
+        return (u * ds[..., None, :]) @ dagger(v)
     if ds is not None and has_equal(s):
         for x, dx in ((u, du), (v, dv)):
             if dx is not None:
@@ -337,11 +339,10 @@ def svd_cotangent(du: Any, ds: Any, dv: Any, u: Any, s: Any, v: Any, read: Any =
         turn = turn - np.imag(np.diagonal(m, axis1=-2, axis2=-1))
         if v.shape[-2] > k:
             outside = outside + (u * s_inverse[..., None, :]) @ dagger(dv - v @ m)
-    if not (du is None and dv is None):
-        sums = safe_reciprocal(s[..., None, :] + s[..., :, None], tolerance[..., None])
-        off = together * reciprocal_gaps(s) + against * sums
-        middle = middle + np.where(np.eye(k, dtype=bool), 0.0, off)
-    if u.dtype.kind == "c" and not (du is None and dv is None):
+    sums = safe_reciprocal(s[..., None, :] + s[..., :, None], tolerance[..., None])
+    off = together * reciprocal_gaps(s) + against * sums
+    middle = middle + np.where(np.eye(k, dtype=bool), 0.0, off)
+    if u.dtype.kind == "c":
         middle = middle + diagonal_matrix(0.5j * turn * s_inverse)
     return u @ middle @ dagger(v) + outside
 
