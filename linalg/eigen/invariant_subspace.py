@@ -21,7 +21,7 @@ import scipy.linalg
 
 from ...core import MorulaError, adjoint, constant, implicit, nestlevel, stop_gradient, tangent, tree
 from ..krylov import gmres, minres
-from ..operators import LinearOperator, Product
+from ..operators import LinearOperator
 from .bases import dagger, times
 
 RTOL = 1e-11
@@ -79,6 +79,30 @@ class Deflated(LinearOperator):
     def transpose(self) -> LinearOperator:
         M = None if self.M is None else self.M.T
         return Deflated(self.A.T, M, np.conj(self.Q), np.conj(self.MQ), self.S.T, self.gamma)
+
+
+class Gram(LinearOperator):
+    """A^H A, applied to blocks of columns at once."""
+
+    def __init__(self, A: LinearOperator) -> None:
+        self.A = A
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.A.shape[1], self.A.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.A.dtype
+
+    def matvec(self, x: Any) -> Any:
+        return self.A.H @ (self.A @ x)
+
+    def matmat(self, x: Any) -> Any:
+        return self.matvec(x)
+
+    def transpose(self) -> LinearOperator:
+        return Gram(self.A.H.T)
 
 
 class DeflatedInverse(LinearOperator):
@@ -211,7 +235,7 @@ def _solved_by_halves(problem: Problem, Q: Any, S: Any, right: Any) -> Any:
     a, b = a - U @ inside, b - V @ (dagger(V) @ b)
     small = b @ S + A.H @ a
     small = np.ravel(small - V @ (dagger(V) @ small))
-    B = _deflated(Product(A.H, A), None, V, V, S @ S)
+    B = _deflated(Gram(A), None, V, V, S @ S)
     y = _checked(problem, minres(B, small, rtol=RTOL, max_iterations=10 * min(m, n)), small, V.shape)
     x = np.linalg.solve(S.T, (A @ y - a).T).T
     x, y = x - U @ (dagger(U) @ x) - U @ c, y + V @ c
