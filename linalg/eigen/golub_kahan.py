@@ -48,7 +48,7 @@ def svds(
         converged is returned as well, but its derivative is an error. If A is so small that the Krylov space would be
         whole, all singular values of the dense matrix are computed.
 
-        The derivative is implicit: one deflated solve with MINRES and the matrix [[0, A], [A^H, 0]]. It needs a gap between
+        The derivative is implicit: one deflated solve with MINRES and A^H A. It needs a gap between
         the values that are returned and the others, and values that are not zero. Repeated values: losses of the whole
         singular spaces, such as ``U @ Vh``, have their gradient; in reverse mode a loss of single vectors is an error.
 
