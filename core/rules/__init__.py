@@ -56,7 +56,15 @@ _EAGER = (
         "indexing",
         "products",
     ),
-    *("linear_algebra", "kept_factors", "matrix_factorisations", "matrix_norms", "kept_decompositions", "kept_triangles", "fourier"),
+    *(
+        "linear_algebra",
+        "kept_factors",
+        "matrix_factorisations",
+        "matrix_norms",
+        "kept_decompositions",
+        "kept_triangles",
+        "fourier",
+    ),
 )
 
 
