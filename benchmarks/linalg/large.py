@@ -111,6 +111,7 @@ def laplacian(n: int) -> Any:
 
 SIZES = (8, 30)
 GRIDS = {n * n: laplacian(n) for n in SIZES}
+ROWS = {n: np.repeat(np.arange(n), np.diff(grid.indptr)) for n, grid in GRIDS.items()}
 
 
 def states_by_hand(v: np.ndarray) -> Any:
@@ -156,8 +157,7 @@ def our_states() -> Any:
     def loss(v: Any) -> Any:
         n = len(v)
         grid = GRIDS[n]
-        rows = np.repeat(np.arange(n), np.diff(grid.indptr))
-        data = grid.data + np.where(rows == grid.indices, v[rows], 0.0)
+        data = grid.data + np.where(ROWS[n] == grid.indices, v[ROWS[n]], 0.0)
         found = eigsh(Sparse(data, grid.indices, grid.indptr, grid.shape), STATES, sigma=0.0)
         return np.sum(found.values) + np.sum(np.cos(np.arange(float(n))) @ found.vectors**2)
 
