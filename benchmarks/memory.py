@@ -84,7 +84,11 @@ def in_jax(kind: str) -> Callable[..., Any]:
 CASES = {
     **{f"{path}, {kind}": (path, kind) for path in ("native", "xla", "eager") for kind in ("plain", "chunks")},
     **{f"{path}, {room}": (path, room) for path in ("native", "xla", "eager") for room in ("100MB", "40MB", "15MB")},
-    **{f"{path}, {name}": (path, name) for name in ("sqrt", "offload", "inverse") for path in ("native", "xla", "eager")},
+    **{
+        f"{path}, {name}": (path, name)
+        for name in ("sqrt", "offload", "inverse")
+        for path in ("native", "xla", "eager")
+    },
     "JAX, scan": ("jax", "scan"),
     "JAX, checkpointed chunks": ("jax", "chunks"),
 }

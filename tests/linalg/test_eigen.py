@@ -370,9 +370,7 @@ class TestRepeatedEigenvalues:
 
     def test_a_space_that_is_cut_is_refused(self, grid):
         A, _, w = grid
-        with pytest.raises(
-            mo.MorulaError, match="The last of the 2 values may equal one that is left out: choose k"
-        ):
+        with pytest.raises(mo.MorulaError, match="The last of the 2 values may equal one that is left out: choose k"):
             mo.grad(lambda A: np.sum(w * eigsh(A, 2, sigma=0.0).vectors[:, 1:]))(A)
 
     def test_of_general_matrices(self, rng):
