@@ -17,6 +17,10 @@ FORMS: tuple[Form, ...] = (
     ("may_choose", "may_fork"),
     ("may_choose", "may_grow"),
     ("may_choose", "may_fork", "may_grow"),
+    ("may_unroll",),
+    ("may_choose", "may_unroll"),
+    ("may_choose", "may_fork", "may_unroll"),
+    ("may_choose", "may_fork", "may_grow", "may_unroll"),
 )
 
 FORKED, FREE = 2, 5_000
@@ -53,7 +57,7 @@ class Forms:
             if self.steps.is_over:
                 raise error
             self.cut.append(self.form)
-            shown.wanted = set(FORMS[-1])  # what it would have asked for is unknown
+            shown.wanted = set(FORMS[-1])  # all options: what it would have asked for is unknown
         elif "may_fork" not in self.form:
             self.longest = max(self.longest, self.steps.taken - self.began)
         self.refusals[self.form] = shown

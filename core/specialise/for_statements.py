@@ -40,6 +40,9 @@ from .traced import NeedsConcrete, Scalar
 LEFT_BEFORE_A_LOOP = 8
 """A loop over an iterator is unrolled for at most this many iterations that may leave it, if it can be recorded as a loop."""
 
+SHORT = 200
+"""A loop that would be unrolled into more statements than this is recorded if growing lists make that possible."""
+
 
 class ForStatements(LoopStatements):
     """The part of the interpreter that runs ``for`` and ``while``."""
@@ -61,10 +64,13 @@ class ForStatements(LoopStatements):
         before, lesson = self.trace.lessons.next(node, "way")
         whole = partial(self.over, iterable, node, lambda: self.counted(node, sequence))
         peeled = partial(self.over, iterable, node, lambda: self.peeled_for(node, sequence))
-        region = None
+        region, refusal, outside, capacity = None, None, self.trace.wanted, self.trace.capacity
         if before is not None and before.way == "unrolled" and known:
             lesson.way = "unrolled"
             return self.unrolled(node, iterator_of(self.trace, iterable))
+        self.trace.wanted = set()
+        if known:  # an iteration makes a list longer by few items
+            self.trace.capacity = max(capacity, 2 * int(sequence.length))
         if before is not None and before.way == "peeled":
             with suppress(BadInput):
                 region = self.interpreted_as(lesson, "peeled", peeled)
@@ -76,7 +82,7 @@ class ForStatements(LoopStatements):
                     raise NeedsConcrete(self.trace.value(sequence.length), error.args[0]) from None
                 raise
         except BadInput as error:
-            region = self.peeled(lesson, error, peeled)
+            region, refusal = self.peeled(lesson, error, peeled), error
             if region is None:
                 if not known and error.args[0].startswith(UNKNOWN):
                     raise NeedsConcrete(
@@ -84,7 +90,14 @@ class ForStatements(LoopStatements):
                     ) from None
                 if not known:
                     raise error from None
+        finally:
+            could_grow = "may_grow" in self.trace.wanted
+            self.trace.wanted |= outside
+            self.trace.capacity = capacity
         if region is None:
+            is_short = not known or size_of(node, int(sequence.length)) <= SHORT
+            if refusal is not None and could_grow and not is_short and not self.trace.allows("may_unroll"):
+                raise refusal
             self.warn_long(node, int(sequence.length))
             lesson.way = "unrolled"
             return self.unrolled(node, iterator_of(self.trace, iterable))
@@ -150,7 +163,7 @@ class ForStatements(LoopStatements):
         )
 
     def warn_long(self, node: ast.For, count: int) -> None:
-        size = count * sum(isinstance(n, ast.stmt) for n in nodes(node))
+        size = size_of(node, count)
         if size > LONG:
             self.trace.warn(
                 f"the loop at {self.trace.scope.filename}:{node.lineno} is unrolled into {size} statements, because its index must "
@@ -227,3 +240,8 @@ class ForStatements(LoopStatements):
             if jump is not None:
                 return self.then(jump, lambda: self.unrolled(node, iterator, left + 1))
         return None
+
+
+def size_of(node: ast.For, count: int) -> int:
+    """The number of statements of an unrolled loop."""
+    return count * sum(isinstance(n, ast.stmt) for n in nodes(node))

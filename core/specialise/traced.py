@@ -243,6 +243,7 @@ class Trace:
     target: str = "native"  # the back end that the program is compiled for
     overflow_check: bool = True  # whether a Python int beyond 64 bits is an error
     may_grow: bool = False  # see ``branches``
+    may_unroll: bool = False  # see ``for_statements``
     wanted: set[str]  # the options that this trace lacks, and with which it would have gone on in another way
     capacity: int = 0  # of the lists that a loop makes longer: see ``growing_lists``
     has_capacity: bool = False  # whether such a list may become too long
@@ -271,7 +272,7 @@ class Trace:
     stack: ClassVar[list[Trace]] = []
 
     def allows(self, option: str) -> bool:
-        """Return whether an option (``may_choose``, ``may_fork``, ``may_grow``) is on; asked where it makes a difference."""
+        """Return whether an option (``may_choose``, ``may_fork``, ``may_grow``, ``may_unroll``) is on; asked where it makes a difference."""
         if not getattr(self, option):
             self.wanted.add(option)
             return False
