@@ -82,7 +82,7 @@ def depth(x, n):
 def many_small_arrays(a):
     found = []
     for k in range(100):
-        b = np.zeros(50)
+        b = np.zeros(50 + k % 2)  # of two lengths, so that the loop is unrolled, and each array has memory of its own
         b[k % 50] = a[k % 7]
         b[int(a[0])] = 2.0
         found.append(b)
