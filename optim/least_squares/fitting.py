@@ -91,7 +91,7 @@ def least_squares(
             or (m, n) where ``x0`` is a structure of n numbers.
         bounds: a pair (lower, upper), each a number or of the structure of ``x0``; None for no bounds.
         loss: ``"linear"``, ``"soft_l1"``, ``"huber"``, ``"cauchy"``, ``"arctan"``, ``"tukey"``, or a function ρ of an array
-            of squared residuals: ``scale² Σ ρ((r / scale)²)`` is minimised, so that outliers count less.
+            of squared residuals, of which ``scale² Σ ρ((r / scale)²)`` is minimised, so that outliers count less.
         scale: the size of residual from which on ``loss`` differs from the square.
         adjoint: how the solution is differentiated: ``"implicit"``, ``"krylov"`` or ``"unrolled"``, as for ``minimize``.
         callback: called with the current ``Fit`` after every step; the search stops when it returns a true value.
