@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..krylov import Status
+from ..krylov.solution import Outcome
 
 
 @dataclass
-class Eigenpairs:
+class Eigenpairs(Outcome):
     """Some eigenvalues and eigenvectors of a matrix."""
 
     values: Any
@@ -27,24 +27,9 @@ class Eigenpairs:
     method: str = ""
     """The name of the method that found it."""
 
-    @property
-    def status(self) -> Status:
-        """How the iteration ended."""
-        return Status(self.code)
-
-    @property
-    def message(self) -> str:
-        """How the iteration ended, in words."""
-        return Status(self.code).message
-
-    @property
-    def converged(self) -> bool:
-        """Whether all residuals meet the tolerance."""
-        return self.code == 0
-
 
 @dataclass
-class SingularTriplets:
+class SingularTriplets(Outcome):
     """Some singular values and vectors of a matrix."""
 
     U: Any
@@ -63,18 +48,3 @@ class SingularTriplets:
     """The number of the ``status``."""
     method: str = ""
     """The name of the method that found it."""
-
-    @property
-    def status(self) -> Status:
-        """How the iteration ended."""
-        return Status(self.code)
-
-    @property
-    def message(self) -> str:
-        """How the iteration ended, in words."""
-        return Status(self.code).message
-
-    @property
-    def converged(self) -> bool:
-        """Whether all residuals meet the tolerance."""
-        return self.code == 0

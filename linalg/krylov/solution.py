@@ -33,8 +33,29 @@ _MESSAGES = {
 }
 
 
+class Outcome:
+    """What the results of iterative methods say of how they ended, from the number of their status."""
+
+    code: int
+
+    @property
+    def status(self) -> Status:
+        """How the iteration ended."""
+        return Status(self.code)
+
+    @property
+    def message(self) -> str:
+        """How the iteration ended, in words."""
+        return Status(self.code).message
+
+    @property
+    def converged(self) -> bool:
+        """Whether all residuals meet the tolerance."""
+        return self.code == 0
+
+
 @dataclass
-class Solution:
+class Solution(Outcome):
     """The result of an iterative method."""
 
     x: Any
@@ -50,18 +71,3 @@ class Solution:
     """The number of the ``status``; for several right-hand sides, the largest."""
     method: str = ""
     """The name of the method that found it."""
-
-    @property
-    def status(self) -> Status:
-        """How the solve ended."""
-        return Status(self.code)
-
-    @property
-    def message(self) -> str:
-        """How the solve ended, in words."""
-        return Status(self.code).message
-
-    @property
-    def converged(self) -> bool:
-        """Whether the residual meets the tolerance."""
-        return self.code == 0
