@@ -80,3 +80,23 @@ def iterate(
     if bar is not None:
         bar.close()
     return None if history is None else history[: search.iterations + 1]
+
+
+def searched(
+    problem: Any,
+    search: Search,
+    found: Callable[[], Any],
+    max_iterations: int,
+    callback: Callable[[Any], Any] | None,
+    keep_history: bool,
+    progress: bool,
+    is_resumable: bool,
+) -> Any:
+    """Run ``search`` on ``problem`` until it ends; return its result: what ``found`` makes of it, history and state."""
+    seen = None if callback is None else lambda: callback(found())
+    history = iterate(problem, search, max_iterations, seen, keep_history, progress)
+    result = found()
+    result.history = history
+    if is_resumable:
+        result.state = search
+    return result

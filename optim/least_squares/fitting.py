@@ -12,7 +12,7 @@ import numpy as np
 from ...core import BadInput, constant, grad, nestlevel
 from ..bounds import bounds_of, check_inside, held_at
 from ..implicit import attached, check_adjoint, underived
-from ..loop import iterate
+from ..loop import searched
 from ..problem import check_limits, chosen
 from ..results import Result
 from .losses import chosen_loss, reweighted, total
@@ -207,13 +207,7 @@ def search_unrolled(
             freedom,
         )
 
-    seen = None if callback is None else lambda: callback(found())
-    kept = iterate(problem, search, max_iterations, seen, history, progress)
-    fit = found()
-    fit.history = kept
-    if resumable:
-        fit.state = search
-    return fit
+    return searched(problem, search, found, max_iterations, callback, history, progress, resumable)
 
 
 _search = constant(search_unrolled)

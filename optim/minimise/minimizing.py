@@ -14,7 +14,7 @@ from ..bounds import bounds_of, check_inside, held_at
 from ..constrained.bounded import BoundedDescent
 from ..flatten import Layout
 from ..implicit import attached, check_adjoint, underived
-from ..loop import iterate
+from ..loop import searched
 from ..problem import check_limits, chosen
 from ..results import Result
 from .descent import LineMethod
@@ -182,13 +182,7 @@ def search_unrolled(
             layout.structure(search.gradient),
         )
 
-    seen = None if callback is None else lambda: callback(found())
-    kept = iterate(problem, search, max_iterations, seen, history, progress)
-    result = found()
-    result.history = kept
-    if resumable:
-        result.state = search
-    return result
+    return searched(problem, search, found, max_iterations, callback, history, progress, resumable)
 
 
 _search = constant(search_unrolled)

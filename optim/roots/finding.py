@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core import constant, nestlevel
 from ..implicit import ROOT, attached, check_adjoint, underived
-from ..loop import iterate
+from ..loop import searched
 from ..problem import check_limits, chosen
 from ..results import Result
 from .equations import Equations
@@ -143,13 +143,7 @@ def search_unrolled(
             layout.structure(search.residual),
         )
 
-    seen = None if callback is None else lambda: callback(found())
-    kept = iterate(problem, search, max_iterations, seen, history, progress)
-    result = found()
-    result.history = kept
-    if resumable:
-        result.state = search
-    return result
+    return searched(problem, search, found, max_iterations, callback, history, progress, resumable)
 
 
 _search = constant(search_unrolled)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import BadInput, constant, nestlevel, taylor
 from ..implicit import ROOT, attached, underived
-from ..loop import iterate
+from ..loop import searched
 from ..roots.finding import Root
 from .brackets import BRACKETS
 from .open_methods import ORDERS, OpenSearch
@@ -136,8 +136,4 @@ def _search(
     def found() -> Root:
         return Root(search.point, search.iterations, search.evaluations, search.code, None, None, search.residual)
 
-    seen = None if callback is None else lambda: callback(found())
-    kept = iterate(problem, search, max_iterations, seen, history, False)
-    result = found()
-    result.history = kept
-    return result
+    return searched(problem, search, found, max_iterations, callback, history, False, False)
