@@ -249,7 +249,7 @@ def jax_cell(operation: Operation, a: Any) -> str:
 
 
 def torch_cell(operation: Operation, a: Any) -> str:
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]  it is optional
 
     if not operation.torch:
         return ""

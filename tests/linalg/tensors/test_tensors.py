@@ -142,19 +142,6 @@ def test_terms_of_an_exact_sum_are_found():
     np.testing.assert_allclose(np.sort(found.weights()), np.sort(lengths), rtol=1e-8)
 
 
-def test_other_implementations_find_the_same():
-    tensorly = pytest.importorskip("tensorly")
-    from tensorly.decomposition import parafac, tensor_train, tucker
-
-    train = tensor_train(X, rank=[1, 2, 3, 1])
-    np.testing.assert_allclose(linalg.tensor_train(X, (2, 3)).to_array(), tensorly.tt_to_tensor(train), atol=1e-12)
-    core, factors = tucker(X, rank=[2, 2, 2], n_iter_max=200, tol=1e-14)
-    ours = linalg.tucker(X, 2, iterations=200).to_array()
-    np.testing.assert_allclose(ours, tensorly.tucker_to_tensor((core, factors)), atol=1e-5)
-    terms = parafac(NEAR_RANK_2, rank=2, n_iter_max=2000, tol=1e-15, init="svd")
-    np.testing.assert_allclose(linalg.cp(NEAR_RANK_2, 2).to_array(), tensorly.cp_to_tensor(terms), atol=1e-5)
-
-
 def test_folding_undoes_unfolding():
     for axis in (0, 1, 2, -1):
         np.testing.assert_array_equal(linalg.fold(linalg.unfold(X, axis), axis, X.shape), X)
