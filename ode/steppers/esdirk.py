@@ -25,7 +25,7 @@ class EsdirkStepper:
         self.tableau = tableau
         self.name, self.order, self.error_order = tableau.name, tableau.order, tableau.error_order
         self.is_adaptive = len(tableau.error) > 0
-        self.a, self.c = tableau.a.astype(dtype), tableau.c.tolist()
+        self.a, self.c = tableau.a.astype(dtype), tableau.c
         self.error_weights = tableau.error.astype(dtype)
         self.evaluations = self.dense_evaluations = 0
         self.jacobians = self.factorisations = 1
@@ -39,15 +39,14 @@ class EsdirkStepper:
         h = t_new - t
         weight = h * self.tableau.gamma
         found, error, count = _search(self, problem, t, t_new, y, memory)
-        k, u = memory[None], y
+        k = np.zeros((len(self.c), len(y)), y.dtype)
+        k[0] = memory
+        u = y
         for i in range(1, len(self.c)):
-            base = y + np.dot(h * self.a[i, :i], k)
-            u = attached(problem, self._time(i, t, t_new), base, weight, found[i - 1])
-            k = np.concatenate((k, ((u - base) / weight)[None]))
+            base = y + np.dot(h * self.a[i], k)
+            u = attached(problem, _time(self.c[i], t, t_new), base, weight, found[i - 1])
+            k[i] = (u - base) / weight
         return u, (k, u, error, count)
-
-    def _time(self, i: int, t: float, t_new: float) -> float:
-        return t_new if self.c[i] == 1.0 else t + self.c[i] * (t_new - t)
 
     def error(self, h: float, stages: Any) -> NDArray[Any]:
         return stages[2]
@@ -75,17 +74,24 @@ def _search(
     h = t_new - t
     weight = h * stepper.tableau.gamma
     solve = problem.solver(t, y, 1.0 / weight)
-    k, u = slope[None], y
+    k = np.zeros((len(stepper.c), len(y)), y.dtype)
+    k[0] = slope
+    u = y
     stages = np.empty((len(stepper.c) - 1, len(y)), y.dtype)
     is_found, count = True, 0
     for i in range(1, len(stepper.c)):
-        base = y + np.dot(h * stepper.a[i, :i], k)
-        u, converged, evaluations = newton(problem, stepper._time(i, t, t_new), base, weight, u, solve)
+        base = y + np.dot(h * stepper.a[i], k)
+        u, converged, evaluations = newton(problem, _time(stepper.c[i], t, t_new), base, weight, u, solve)
         is_found = is_found and converged
         count += evaluations
         stages[i - 1] = u
-        k = np.concatenate((k, ((u - base) / weight)[None]))
+        k[i] = (u - base) / weight
     if not stepper.is_adaptive:
         return stages, np.zeros((1, len(y))), count
     error = solve(h * np.dot(stepper.error_weights, k)) / weight
     return stages, np.where(is_found, np.abs(error), np.inf)[None], count
+
+
+def _time(fraction: float, t: float, t_new: float) -> float:
+    """Return the time of a stage; at the end it is t_new, not t + h, which may lie behind a stop."""
+    return t_new if fraction == 1.0 else t + fraction * (t_new - t)

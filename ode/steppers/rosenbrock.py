@@ -24,7 +24,7 @@ class RosenbrockStepper:
         self.name, self.order, self.error_order = tableau.name, tableau.order, tableau.error_order
         self.is_adaptive = True
         self.a, self.C = tableau.a.astype(dtype), tableau.C.astype(dtype)
-        self.c, self.d = tableau.c.tolist(), tableau.d.tolist()
+        self.c, self.d = tableau.c, tableau.d
         self.m, self.error_weights = tableau.m.astype(dtype), tableau.error.astype(dtype)
         self.interpolant = tableau.interpolant.astype(dtype)
         stages = len(self.c)
@@ -42,15 +42,13 @@ class RosenbrockStepper:
         h = t_new - t
         solve = problem.solver(t, y, 1.0 / (h * self.tableau.gamma))
         drift = problem.time_derivative(t, y)
+        u = np.zeros((len(self.c), len(y)), y.dtype)
+        u[0] = solve(memory + (h * self.d[0]) * drift)
         f = memory
-        u = solve(f + (h * self.d[0]) * drift)[None]
         for i in range(1, len(self.c)):
-            point = y + np.dot(self.a[i, :i], u)
-            f = problem.rhs(t_new if self.c[i] == 1.0 else t + self.c[i] * h, point)
-            right = f + np.dot(self.C[i, :i] / h, u)
-            if self.d[i]:
-                right = right + (h * self.d[i]) * drift
-            u = np.concatenate((u, solve(right)[None]))
+            time = t_new if self.c[i] == 1.0 else t + self.c[i] * h  # not t + h, which may lie behind a stop
+            f = problem.rhs(time, y + np.dot(self.a[i], u))
+            u[i] = solve(f + np.dot(self.C[i] / h, u) + (h * self.d[i]) * drift)
         y_new = y + np.dot(self.m, u)
         if not self.tableau.is_last_stage_at_end:
             f = problem.rhs(t_new, y_new)
