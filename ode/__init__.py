@@ -11,7 +11,7 @@ that it watches; ``problem`` and ``state`` present the user's f and its structur
 from .control import CONTROLS, StepControl
 from .dense_output import DenseOutput
 from .events import Event
-from .methods import METHODS
+from .methods import METHODS, Multistep
 from .methods.esdirk import EsdirkTableau, esdirk
 from .methods.rosenbrock import RosenbrockTableau, rosenbrock
 from .methods.tableau import Tableau, tableau
@@ -27,6 +27,7 @@ __all__ = [
     "Happened",
     "RosenbrockTableau",
     "IntegrationFailed",
+    "Multistep",
     "Solution",
     "Stats",
     "Status",

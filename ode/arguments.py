@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..core import BadInput
 from .control import CONTROLS, StepControl
-from .methods import METHODS, Method
+from .methods import METHODS, Method, Multistep
 from .state import Leaf
 
 
@@ -17,6 +17,10 @@ def chosen_method(method: str | Method, steps: int | None) -> Method:
     found = METHODS.get(method) if isinstance(method, str) else method
     if not isinstance(found, Method):
         raise BadInput(f"method {method!r} is not known; choose one of {', '.join(METHODS)}, or give a Tableau")
+    if isinstance(found, Multistep):
+        if steps is not None:
+            raise BadInput(f'method "{found.name}" chooses its steps and its order; leave out steps')
+        return found
     if steps is None and not len(found.error):
         raise BadInput(f'method "{found.name}" has no error estimate; give the number of steps, as in steps=10')
     if steps is not None and (isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1):

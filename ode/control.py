@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import constant
+from .orders import Orders
 from .solution import Status
 
 RUNNING = -1
@@ -118,7 +119,10 @@ class Controller:
     @constant
     def accepts(self, stepper: Any, h: float, is_stop: bool, stages: Any, y: NDArray[Any], y_new: NDArray[Any]) -> bool:
         """Return whether a step of h from y to y_new is accurate enough, and set the next step size."""
-        e = error_norm(stepper.error(h, stages), self.atol + self.rtol * np.maximum(np.abs(y), np.abs(y_new)))
+        scale = self.atol + self.rtol * np.maximum(np.abs(y), np.abs(y_new))
+        if stepper.is_variable_order:
+            return self._accepts_any_order(stepper.orders, h, is_stop, stepper.error(h, stages) / scale)
+        e = error_norm(stepper.error(h, stages), scale)
         c = self.control
         if not e <= 1:
             self.rejected += 1
@@ -135,13 +139,32 @@ class Controller:
         factor = min(1.0 if self.after_rejection else c.largest, max(c.smallest, factor))
         if c.alpha[0] or c.alpha[1]:
             self.ratio_before, self.ratio = self.ratio, factor
-        self.step = h * factor
         self.error = max(e, 1e-4)
+        self._accept(h, h * factor, is_stop)
+        return True
+
+    def _accepts_any_order(self, orders: Orders, h: float, is_stop: bool, ratio: NDArray[Any]) -> bool:
+        """Like ``accepts``, for a method that chooses its order too; ``ratio`` (3, n) is the error over the tolerance."""
+        size, order = sqrt(max(ratio.shape[1], 1)), orders.current()
+        e = sqrt(float(np.dot(ratio[0], ratio[0]))) / size
+        c = self.control
+        if not e <= 1:
+            self.rejected += 1
+            self.step = h * (max(c.smallest, c.safety * e ** (-1 / (order + 1))) if e < inf else c.smallest)
+            orders.rejected(self.after_rejection)
+            self.after_rejection = True
+            return False
+        lower, higher = (sqrt(float(np.dot(r, r))) / size for r in (ratio[1], ratio[2]))
+        factor = max(c.smallest, orders.accepted(e, lower, higher, c.safety))
+        self._accept(h, h * factor, is_stop)
+        return True
+
+    def _accept(self, h: float, step: float, is_stop: bool) -> None:
+        self.step = step
         self.after_rejection = False
         if not is_stop or self.accepted == 0:  # a step that a stop has shortened does not tell of the problem
             self.last_step = h
         self.accepted += 1
-        return True
 
     @constant
     def arrive(self) -> None:

@@ -46,7 +46,7 @@ def equal_steps(
     ys = np.empty((len(ts), len(y)), y.dtype)
     ys[0] = y
     h, count = 0.0, 1
-    memory = stepper.start(problem, float(ts[0]), y, problem.rhs(float(ts[0]), y).copy())
+    memory = stepper.start(problem, float(ts[0]), y, problem.rhs(float(ts[0]), y).copy(), 0.0)
     for i in range(len(ts) - 1):
         t = float(ts[i])
         h = (float(ts[i + 1]) - t) / steps
@@ -94,7 +94,7 @@ def adaptive_steps(
     else:
         h = float(first_step)
     controller = Controller(start, stops, h, order, control, rtol, atol, max_step, max_steps)
-    memory = stepper.start(problem, t, y, slope)
+    memory = stepper.start(problem, t, y, slope, h)
     ys = np.full((len(ts), len(y)), np.nan, y.dtype)
     ys[0] = y
     inner = len(ts) - 1  # the last time is a stop
@@ -153,7 +153,7 @@ def adaptive_steps(
                     y = watch.changed(i, t, y)
                     if watch.events[i].is_terminal:
                         controller.terminate()
-            memory = stepper.start(problem, t, y, problem.rhs(t, y).copy())
+            memory = stepper.start(problem, t, y, problem.rhs(t, y).copy(), h)
             values = watch.after(hit, watch.values(t, y))
             restarts += 1
             if is_stop and _equal(t, t_new):

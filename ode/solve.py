@@ -23,7 +23,7 @@ from .dense_output import DenseOutput
 from .events import watch_of
 from .jacobians import jacobian_of
 from .loop import adaptive_steps, equal_steps
-from .methods import Method, Tableau
+from .methods import Method, is_implicit
 from .problem import Problem
 from .solution import Happened, IntegrationFailed, Solution
 from .state import Leaf, layout, pack, unpack
@@ -60,8 +60,9 @@ def odesolve(
         method: "tsit5" (order 5), "dopri5" (5), "bosh3" (3), "vern6" (6), "vern7" (7), "vern8", "dop853" (8), "vern9" (9),
             "heun", "midpoint", "ralston" (2), "kcl43" (4); with ``steps`` also "rk4", "ck54" (4), "williamson3" (3), "euler" (1).
             Stiff problems take "rodas5p" (5), "rodas4" (4), "ros3p" (3), "rosenbrock23" (2), "kvaerno3" to "kvaerno5",
-            "kencarp3" to "kencarp5" (3 to 5), "trbdf2" (2), "implicit_euler" (1); with ``steps`` also "trapezoid" (2). Or a
-            ``Tableau``, ``RosenbrockTableau`` or ``EsdirkTableau`` of your own.
+            "kencarp3" to "kencarp5" (3 to 5), "trbdf2" (2), "implicit_euler" (1), "bdf" (1 to 5); with ``steps`` also "trapezoid" (2).
+            "adams" (1 to 12) takes few evaluations at high accuracy. Or a ``Tableau``, ``RosenbrockTableau``,
+            ``EsdirkTableau`` or ``Multistep`` of your own.
         rtol, atol: the root mean square of the local error over atol + rtol |y| is kept below 1; numbers, or arrays of
             the size of an array y0.
         steps: take this many equal steps between neighbouring ``ts``, without error control.
@@ -114,7 +115,7 @@ def odesolve(
     if not np.all(np.isfinite(y)):
         raise BadInput(f"y0 holds a value that is not finite: {y0!r}")
     relative, absolute = tolerance(rtol, "rtol", size, leaves), tolerance(atol, "atol", size, leaves)
-    if not isinstance(chosen, Tableau) and y.dtype.kind == "c":
+    if is_implicit(chosen) and y.dtype.kind == "c":
         raise BadInput(
             f"{chosen.name} solves real states; give the real and imaginary parts of y0 apart, as in (z.real, z.imag)"
         )

@@ -15,12 +15,13 @@ from .esdirk import (
 )
 from .low_order import BOSH3, EULER, HEUN, MIDPOINT, RALSTON, RK4
 from .low_storage import CARPENTER_KENNEDY54, KENNEDY43, WILLIAMSON3
+from .multistep import ADAMS, BDF, Multistep
 from .order5 import DOPRI5, TSIT5
 from .rosenbrock import RODAS4, RODAS5P, ROS3P, ROSENBROCK23, RosenbrockTableau
 from .tableau import Tableau, tableau
 from .verner import VERN6, VERN7, VERN8, VERN9
 
-Method = Tableau | RosenbrockTableau | EsdirkTableau
+Method = Tableau | RosenbrockTableau | EsdirkTableau | Multistep
 
 METHODS: dict[str, Method] = {
     m.name: m
@@ -28,8 +29,19 @@ METHODS: dict[str, Method] = {
         EULER, MIDPOINT, HEUN, RALSTON, RK4, BOSH3, DOPRI5, TSIT5, VERN6, VERN7, VERN8, DOP853, VERN9,
         WILLIAMSON3, CARPENTER_KENNEDY54, KENNEDY43, ROSENBROCK23, ROS3P, RODAS4, RODAS5P,
         IMPLICIT_EULER, TRAPEZOID, TRBDF2, KVAERNO3, KVAERNO4, KVAERNO5, KENCARP3, KENCARP4, KENCARP5,
+        ADAMS, BDF,
     )
 }  # fmt: skip
 """The name of a method -> its coefficients."""
 
-__all__ = ["METHODS", "EsdirkTableau", "Method", "RosenbrockTableau", "Tableau", "tableau"]
+
+def is_implicit(method: Method) -> bool:
+    """Return whether a method solves equations at each step, with the Jacobian of f.
+
+    >>> is_implicit(BDF), is_implicit(ADAMS)
+    (True, False)
+    """
+    return method.is_stiff if isinstance(method, Multistep) else not isinstance(method, Tableau)
+
+
+__all__ = ["METHODS", "EsdirkTableau", "Method", "Multistep", "RosenbrockTableau", "Tableau", "is_implicit", "tableau"]

@@ -2,9 +2,10 @@
 
 A stepper makes one step of a method; the loops (``loop.py``) know nothing else of it:
 
-    memory = stepper.start(problem, t, y, slope)            what a step needs from the step before
+    memory = stepper.start(problem, t, y, slope, h)         what a step needs from the step before; h is a guess of its size
     y_new, stages = stepper.step(problem, t, t_new, y, memory)
-    error = stepper.error(h, stages)                        (m, n): estimates of the local error
+    error = stepper.error(h, stages)                        (m, n): estimates of the local error; with
+                                                            ``is_variable_order``, at order k, k - 1, k + 1
     count = stepper.spent(stages)                           the number of evaluations of f in the step
     memory = stepper.advance(stages)                        after the step was accepted
     c = stepper.polynomial(problem, t, t_new, y, stages)        (degree, n): y(t + theta h) = y + sum_j c[j] theta^(j + 1)
@@ -18,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ..methods import EsdirkTableau, Method, RosenbrockTableau
+from ..methods import EsdirkTableau, Method, Multistep, RosenbrockTableau
 from .esdirk import EsdirkStepper
 from .explicit import ExplicitStepper
+from .multistep import Adams, BackwardDifferences
 from .rosenbrock import RosenbrockStepper
 
 
@@ -30,4 +32,6 @@ def stepper_of(method: Method, dtype: np.dtype[Any]) -> Any:
         return RosenbrockStepper(method, dtype)
     if isinstance(method, EsdirkTableau):
         return EsdirkStepper(method, dtype)
+    if isinstance(method, Multistep):
+        return BackwardDifferences(method, dtype) if method.is_stiff else Adams(method, dtype)
     return ExplicitStepper(method, dtype)

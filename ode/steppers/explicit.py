@@ -18,6 +18,8 @@ class ExplicitStepper:
     tableau: the method. dtype: of the state.
     """
 
+    is_variable_order = False
+
     def __init__(self, tableau: Tableau, dtype: np.dtype[Any]) -> None:
         self.name, self.order, self.error_order = tableau.name, tableau.order, tableau.error_order
         self.is_adaptive = len(tableau.error) > 0
@@ -29,7 +31,7 @@ class ExplicitStepper:
         self.dense_evaluations = len(self.dense.fractions)
         self.jacobians = self.factorisations = 0
 
-    def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any]) -> NDArray[Any]:
+    def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> NDArray[Any]:
         return slope[None]
 
     def step(

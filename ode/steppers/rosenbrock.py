@@ -19,6 +19,8 @@ class RosenbrockStepper:
     tableau: the method. dtype: of the state.
     """
 
+    is_variable_order = False
+
     def __init__(self, tableau: RosenbrockTableau, dtype: np.dtype[Any]) -> None:
         self.tableau = tableau
         self.name, self.order, self.error_order = tableau.name, tableau.order, tableau.error_order
@@ -33,7 +35,7 @@ class RosenbrockStepper:
         self.dense_evaluations = 0
         self.jacobians = self.factorisations = 1
 
-    def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any]) -> NDArray[Any]:
+    def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> NDArray[Any]:
         return slope
 
     def step(
