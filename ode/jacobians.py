@@ -1,7 +1,13 @@
 """The Jacobian of f in the forms that implicit methods use, and the linear systems with it.
 
 A form has the matrix's structure: ``DenseJacobian`` and ``BandedJacobian`` are found by forward mode, ``GivenJacobian`` is
-the user's. Each returns the solver of (shift - J) x = b, which is differentiable like the rest of a step.
+the user's. Each has ``entries(rhs, t, y)``, the numbers of J in an array of its own kind, and from these
+
+    solver(entries, shift, is_transposed)               of (shift - J) x = b, or (shift - J^T) x = b
+    coupled(entries, mixing, is_transposed)             of sum_j mixing_ij x_j - J_i x_i = b_i, or with J_i^T
+
+where ``mixing`` is (s, s), the entries of the last are those of s Jacobians (s, ...), and x and b are (s, n). All are
+differentiable like the rest of a step. A shift may be complex.
 """
 
 from __future__ import annotations
@@ -25,20 +31,28 @@ SMALL = 16
 class DenseJacobian:
     """The Jacobian by forward mode, one run of f for each component."""
 
-    def matrix(self, rhs: VectorField, t: float, y: NDArray[Any]) -> NDArray[Any]:
+    def entries(self, rhs: VectorField, t: float, y: NDArray[Any]) -> NDArray[Any]:
         """Return J (n, n)."""
         return jacfwd(lambda y: rhs(t, y))(y)
 
-    def solver(self, rhs: VectorField, t: float, y: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
-        """Return the function that solves (shift - J) x = b, or (shift - J^T) x = b."""
-        matrix = shift * np.eye(len(y), dtype=y.dtype) - self.matrix(rhs, t, y)
-        if len(y) <= SMALL:
+    def solver(self, entries: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
+        n = len(entries)
+        matrix = shift * np.eye(n, dtype=entries.dtype) - entries
+        if n <= SMALL:
             inverse = np.linalg.inv(matrix)
             if is_transposed:
                 inverse = inverse.T
             return lambda b: np.dot(inverse, b)
         factors = lu_factor(matrix, check_finite=False)
         return lambda b: lu_solve(factors, b, 1 if is_transposed else 0, check_finite=False)
+
+    def coupled(self, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool) -> Solver:
+        s, n = entries.shape[:2]
+        blocks = mixing[:, None, :, None] * np.eye(n)[None, :, None, :]
+        for i in range(s):
+            blocks[i, :, i, :] -= entries[i].T if is_transposed else entries[i]
+        matrix = blocks.reshape(s * n, s * n)
+        return lambda b: np.linalg.solve(matrix, b.reshape(-1)).reshape(b.shape)
 
 
 class GivenJacobian(DenseJacobian):
@@ -50,7 +64,7 @@ class GivenJacobian(DenseJacobian):
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.function, self.args = function, args
 
-    def matrix(self, rhs: VectorField, t: float, y: NDArray[Any]) -> NDArray[Any]:
+    def entries(self, rhs: VectorField, t: float, y: NDArray[Any]) -> NDArray[Any]:
         found = np.asarray(self.function(t, y, *self.args))
         if found.shape != (len(y), len(y)):
             raise BadInput(
@@ -71,27 +85,45 @@ class BandedJacobian:
     def __init__(self, lower: int, upper: int) -> None:
         self.lower, self.upper = lower, upper
 
-    def bands(self, rhs: VectorField, t: float, y: NDArray[Any], is_transposed: bool) -> NDArray[Any]:
+    def entries(self, rhs: VectorField, t: float, y: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums of columns that are lower + upper + 1 apart, (n, lower + upper + 1)."""
+        groups = self.lower + self.upper + 1
+        seeds = (np.arange(len(y)) % groups == np.arange(groups)[:, None]).astype(y.dtype)
+        return jacfwd(lambda e: rhs(t, y + np.dot(e, seeds)))(np.zeros(groups, y.dtype))
+
+    def bands(self, entries: NDArray[Any], is_transposed: bool) -> NDArray[Any]:
         """Return the diagonals of J or J^T in the form of ``scipy.linalg.solve_banded``, (lower + upper + 1, n)."""
-        n, groups = len(y), self.lower + self.upper + 1
+        n, groups = len(entries), self.lower + self.upper + 1
         here = np.arange(n)
-        seeds = (here % groups == np.arange(groups)[:, None]).astype(y.dtype)
-        compressed = jacfwd(lambda e: rhs(t, y + np.dot(e, seeds)))(np.zeros(groups, y.dtype))
         if is_transposed:
             there = here + np.arange(-self.lower, self.upper + 1)[:, None]
             rows, columns = np.broadcast_to(here, there.shape), there
         else:
             there = here + np.arange(-self.upper, self.lower + 1)[:, None]
             rows, columns = there, np.broadcast_to(here, there.shape)
-        entries = compressed[np.clip(rows, 0, n - 1), columns % groups]
-        return np.where((there >= 0) & (there < n), entries, 0.0)
+        return np.where((there >= 0) & (there < n), entries[np.clip(rows, 0, n - 1), columns % groups], 0.0)
 
-    def solver(self, rhs: VectorField, t: float, y: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
-        """Return the function that solves (shift - J) x = b, or (shift - J^T) x = b."""
+    def solver(self, entries: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
         below, above = (self.upper, self.lower) if is_transposed else (self.lower, self.upper)
-        diagonal = (np.arange(below + above + 1) == above).astype(y.dtype)
-        bands = (shift * diagonal)[:, None] - self.bands(rhs, t, y, is_transposed)
+        diagonal = (np.arange(below + above + 1) == above).astype(entries.dtype)
+        bands = (shift * diagonal)[:, None] - self.bands(entries, is_transposed)
         return lambda b: solve_banded((below, above), bands, b, check_finite=False)
+
+    def coupled(self, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool) -> Solver:
+        """The unknowns are taken component by component, which keeps the matrix banded."""
+        s, n = entries.shape[:2]
+        below, above = (self.upper, self.lower) if is_transposed else (self.lower, self.upper)
+        wide = above * s + s - 1
+        bands = np.zeros(((below + above) * s + 2 * s - 1, n, s))
+        for j in range(s):
+            for i in range(s):
+                bands[wide + i - j, :, j] += mixing[i, j]
+            own = self.bands(entries[j], is_transposed)
+            for k in range(below + above + 1):
+                bands[wide + (k - above) * s, :, j] -= own[k]
+        flat = bands.reshape(-1, n * s)
+        widths = (below * s + s - 1, wide)
+        return lambda b: solve_banded(widths, flat, b.T.reshape(-1), check_finite=False).reshape(n, s).T
 
 
 def jacobian_of(given: Any, args: tuple[Any, ...], size: int, is_vector: bool) -> Any:

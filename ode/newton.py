@@ -19,8 +19,6 @@ from .problem import Problem
 
 MOST = 10
 """Iterations after which a stage has failed."""
-KAPPA = 1e-2
-"""The error of a stage relative to the tolerance of the step."""
 
 
 @constant
@@ -42,7 +40,11 @@ def newton(
         size = sqrt(float(np.dot(ratio, ratio)) / max(ratio.size, 1))
         rate = size / before if count > 0 and before > 0.0 else 0.0
         count += 1
-        if size == 0.0 or (count > 1 and rate < 1.0 and rate / (1.0 - rate) * size <= KAPPA) or size <= 1e-3 * KAPPA:
+        if (
+            size == 0.0
+            or (count > 1 and rate < 1.0 and rate / (1.0 - rate) * size <= problem.kappa)
+            or size <= 1e-3 * problem.kappa
+        ):
             is_found = True
         is_going = not is_found and count < MOST and rate < 1.0 and size < 1e300
         before = size
@@ -56,7 +58,7 @@ def attached(problem: Problem, t: Any, base: NDArray[Any], weight: Any, u: NDArr
         return (u - base) / weight - problem.rhs(t, u)
 
     def solver(is_transposed: bool) -> Callable[[Any, Any], Any]:
-        return _linear(
+        return linear(
             lambda b: _held(problem, t, u, weight, is_transposed, b),
             lambda b: _held(problem, t, u, weight, not is_transposed, b),
         )
@@ -69,10 +71,10 @@ def _held(problem: Problem, t: float, u: NDArray[Any], weight: float, is_transpo
     return problem.solver(t, u, 1.0 / weight, is_transposed)(b)
 
 
-def _linear(direct: Callable[[Any], Any], transposed: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+def linear(direct: Callable[[Any], Any], transposed: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     """Return ``solve`` of ``implicit``: what it returns is differentiable, as the solution of the linear equation."""
 
     def by(pull: Callable[[Any], Any], dx: Any) -> Any:
-        return implicit(direct(dx), lambda v: pull(v) - dx, (_linear(transposed, direct), _linear(direct, transposed)))
+        return implicit(direct(dx), lambda v: pull(v) - dx, (linear(transposed, direct), linear(direct, transposed)))
 
     return by

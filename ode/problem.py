@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,13 @@ class Problem:
     ) -> None:
         self.rhs = vector_field(f, args, leaves, dtype)
         self.dtype, self.jacobian, self.rtol, self.atol = dtype, jacobian, rtol, atol
+        tightest = float(np.min(rtol))
+        self.kappa = max(10 * 2e-16 / tightest if tightest > 0 else 0.0, min(1e-2, sqrt(tightest)))
+        """The error of a stage of an implicit method relative to the tolerance of the step (RADAU5's choice)."""
 
     def solver(self, t: float, y: NDArray[Any], shift: Any, is_transposed: bool = False) -> Solver:
         """Return the function that solves (shift - J) x = b, with the Jacobian J of f at t and y, or its transpose."""
-        return self.jacobian.solver(self.rhs, t, y, shift, is_transposed)
+        return self.jacobian.solver(self.jacobian.entries(self.rhs, t, y), shift, is_transposed)
 
     def time_derivative(self, t: float, y: NDArray[Any]) -> NDArray[Any]:
         """Return the derivative of f with respect to t at a fixed state, (n,)."""

@@ -17,11 +17,12 @@ from .low_order import BOSH3, EULER, HEUN, MIDPOINT, RALSTON, RK4
 from .low_storage import CARPENTER_KENNEDY54, KENNEDY43, WILLIAMSON3
 from .multistep import ADAMS, BDF, Multistep
 from .order5 import DOPRI5, TSIT5
+from .radau import RADAU5, RADAU9, RADAU13, RadauTableau
 from .rosenbrock import RODAS4, RODAS5P, ROS3P, ROSENBROCK23, RosenbrockTableau
 from .tableau import Tableau, tableau
 from .verner import VERN6, VERN7, VERN8, VERN9
 
-Method = Tableau | RosenbrockTableau | EsdirkTableau | Multistep
+Method = Tableau | RosenbrockTableau | EsdirkTableau | RadauTableau | Multistep
 
 METHODS: dict[str, Method] = {
     m.name: m
@@ -29,7 +30,7 @@ METHODS: dict[str, Method] = {
         EULER, MIDPOINT, HEUN, RALSTON, RK4, BOSH3, DOPRI5, TSIT5, VERN6, VERN7, VERN8, DOP853, VERN9,
         WILLIAMSON3, CARPENTER_KENNEDY54, KENNEDY43, ROSENBROCK23, ROS3P, RODAS4, RODAS5P,
         IMPLICIT_EULER, TRAPEZOID, TRBDF2, KVAERNO3, KVAERNO4, KVAERNO5, KENCARP3, KENCARP4, KENCARP5,
-        ADAMS, BDF,
+        RADAU5, RADAU9, RADAU13, ADAMS, BDF,
     )
 }  # fmt: skip
 """The name of a method -> its coefficients."""
@@ -44,4 +45,14 @@ def is_implicit(method: Method) -> bool:
     return method.is_stiff if isinstance(method, Multistep) else not isinstance(method, Tableau)
 
 
-__all__ = ["METHODS", "EsdirkTableau", "Method", "Multistep", "RosenbrockTableau", "Tableau", "is_implicit", "tableau"]
+__all__ = [
+    "METHODS",
+    "EsdirkTableau",
+    "Method",
+    "Multistep",
+    "RadauTableau",
+    "RosenbrockTableau",
+    "Tableau",
+    "is_implicit",
+    "tableau",
+]

@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from ..methods import EsdirkTableau, Method, Multistep, RosenbrockTableau
+from ..methods import EsdirkTableau, Method, Multistep, RadauTableau, RosenbrockTableau
 from .esdirk import EsdirkStepper
 from .explicit import ExplicitStepper
 from .multistep import Adams, BackwardDifferences
+from .radau import RadauStepper
 from .rosenbrock import RosenbrockStepper
 
 
@@ -34,4 +35,6 @@ def stepper_of(method: Method, dtype: np.dtype[Any]) -> Any:
         return EsdirkStepper(method, dtype)
     if isinstance(method, Multistep):
         return BackwardDifferences(method, dtype) if method.is_stiff else Adams(method, dtype)
+    if isinstance(method, RadauTableau):
+        return RadauStepper(method, dtype)
     return ExplicitStepper(method, dtype)

@@ -1,0 +1,148 @@
+"""Steps of Radau IIA methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core import constant, implicit
+from ..methods.radau import RadauTableau
+from ..newton import MOST, linear
+from ..problem import Problem
+
+Memory = tuple[NDArray[Any], NDArray[Any], Any]
+
+
+class RadauStepper:
+    """The step of a ``RadauTableau``. The memory is f at the start of the step (n,), the collocation polynomial of the step
+    before (s, n), from which Newton's method starts, and the size of that step.
+
+    Stages that Newton's method does not find make the error infinite: the step is tried again, shorter.
+
+    tableau: the method. dtype: of the state.
+    """
+
+    is_variable_order, is_adaptive = False, True
+    jacobians = 1
+    dense_evaluations = 0
+
+    def __init__(self, tableau: RadauTableau, dtype: np.dtype[Any]) -> None:
+        self.tableau = tableau
+        self.name, self.order, self.error_order = tableau.name, tableau.order, len(tableau.c) + 1
+        self.factorisations = 1 + len(tableau.shifts)
+        self.inverse = tableau.inverse.astype(dtype)
+        self.interpolant = tableau.interpolant.astype(dtype)
+
+    def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> Memory:
+        return slope, np.zeros((len(self.inverse), len(y)), y.dtype), 1.0
+
+    def step(self, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: Memory) -> Any:
+        h = t_new - t
+        found, error, count = _search(self, problem, t, t_new, y, memory)
+        z = self._attached(problem, t, t_new, y, found)
+        slope = np.dot(self.inverse[-1] / h, z)
+        return y + z[-1], (slope, np.dot(self.interpolant, z), h, error, count)
+
+    def _times(self, t: Any, t_new: Any) -> list[Any]:
+        return [*(t + c * (t_new - t) for c in self.tableau.c[:-1].tolist()), t_new]
+
+    def _attached(self, problem: Problem, t: Any, t_new: Any, y: NDArray[Any], z: NDArray[Any]) -> NDArray[Any]:
+        """Return z, which solves the equations of the stages, with its derivative."""
+        times = self._times(t, t_new)
+
+        def residual(z: NDArray[Any]) -> NDArray[Any]:
+            slopes = np.stack([problem.rhs(times[i], y + z[i]) for i in range(len(times))])
+            return np.dot(self.inverse / (t_new - t), z) - slopes
+
+        def solver(is_transposed: bool) -> Callable[[Any, Any], Any]:
+            return linear(
+                lambda b: _solved(self, problem, t, t_new, y, z, is_transposed, b),
+                lambda b: _solved(self, problem, t, t_new, y, z, not is_transposed, b),
+            )
+
+        return implicit(z, residual, (solver(True), solver(False)))
+
+    def error(self, h: float, stages: Any) -> NDArray[Any]:
+        return stages[3]
+
+    def spent(self, stages: Any) -> int:
+        return stages[4]
+
+    def advance(self, stages: Any) -> Memory:
+        return stages[0], stages[1], stages[2]
+
+    def polynomial(self, problem: Problem, t: float, t_new: float, y: NDArray[Any], stages: Any) -> NDArray[Any]:
+        return stages[1]
+
+
+@constant
+def _solved(
+    stepper: RadauStepper,
+    problem: Problem,
+    t: float,
+    t_new: float,
+    y: NDArray[Any],
+    z: NDArray[Any],
+    is_transposed: bool,
+    b: NDArray[Any],
+) -> NDArray[Any]:
+    """Return the solution of the linearised equations of the stages; b is flat."""
+    form, times = problem.jacobian, stepper._times(t, t_new)
+    entries = np.stack([form.entries(problem.rhs, times[i], y + z[i]) for i in range(len(times))])
+    mixing = (stepper.inverse.T if is_transposed else stepper.inverse) / (t_new - t)
+    return form.coupled(entries, mixing, is_transposed)(b.reshape(z.shape)).reshape(-1)
+
+
+@constant
+def _search(
+    stepper: RadauStepper, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: Memory
+) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Return Z (s, n), the error estimate (1, n), and the number of evaluations of f.
+
+    The estimate is filtered by the real system, so that stiff components do not dominate it; and once more with f at the
+    estimate, if it is above the tolerance (Hairer, Wanner II, IV.8.19 and 20).
+    """
+    tableau, h = stepper.tableau, t_new - t
+    slope, polynomial, h_before = memory
+    entries = problem.jacobian.entries(problem.rhs, t, y)
+    real = problem.jacobian.solver(entries, tableau.shift / h, False)
+    pairs = [problem.jacobian.solver(entries, complex(shift) / h, False) for shift in tableau.shifts]
+    theta = 1.0 + tableau.c * (h / h_before)
+    z = np.dot(theta[:, None] ** np.arange(1.0, len(theta) + 1), polynomial) - polynomial.sum(axis=0)
+    times = stepper._times(t, t_new)
+    scale = problem.atol + problem.rtol * np.abs(y)
+    count, before = 0, 0.0
+    is_found, is_going = False, True
+    to_real, from_real = np.real(tableau.to_modes[0]), np.real(tableau.from_modes[:, 0])
+    while is_going:
+        slopes = np.stack([problem.rhs(times[i], y + z[i]) for i in range(len(times))])
+        residual = slopes - np.dot(stepper.inverse / h, z)
+        change = from_real[:, None] * real(np.dot(to_real, residual))
+        for i in range(len(pairs)):
+            mode = pairs[i](np.dot(tableau.to_modes[i + 1], residual))
+            change = change + np.real(tableau.from_modes[:, i + 1][:, None] * mode)
+        z = z + change
+        ratio = (change / scale).reshape(-1)
+        size = sqrt(float(np.dot(ratio, ratio)) / max(ratio.size, 1))
+        rate = size / before if count > 0 and before > 0.0 else 0.0
+        count += 1
+        if (
+            size == 0.0
+            or (count > 1 and rate < 1.0 and rate / (1.0 - rate) * size <= problem.kappa)
+            or size <= 1e-3 * problem.kappa
+        ):
+            is_found = True
+        is_going = not is_found and count < MOST and rate < 1.0 and size < 1e300
+        before = size
+    defect = np.dot(tableau.error / h, z)
+    error = real(slope + defect)
+    ratio = error / scale
+    count *= len(times)
+    if is_found and np.dot(ratio, ratio) >= ratio.size:
+        error = real(problem.rhs(t, y + error) + defect)
+        count += 1
+    return z, np.where(is_found, np.abs(error), np.inf)[None], count
