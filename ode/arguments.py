@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..core import BadInput
 from .control import CONTROLS, StepControl
-from .methods import METHODS, Method, Multistep
+from .methods import METHODS, Method, Multistep, Switching
 from .state import Leaf
 
 
@@ -20,6 +20,10 @@ def chosen_method(method: str | Method, steps: int | None) -> Method:
     if isinstance(found, Multistep):
         if steps is not None:
             raise BadInput(f'method "{found.name}" chooses its steps and its order; leave out steps')
+        return found
+    if isinstance(found, Switching):
+        if steps is not None:
+            raise BadInput(f'method "{found.name}" switches by what the steps show; leave out steps, or name a method')
         return found
     if steps is None and not len(found.error):
         raise BadInput(f'method "{found.name}" has no error estimate; give the number of steps, as in steps=10')

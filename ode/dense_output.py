@@ -25,6 +25,9 @@ class DenseOutput:
     (True, True)
     """
 
+    is_extrapolating = False
+    """Whether times outside of the span are allowed: the first and the last polynomial go on there."""
+
     def __init__(self, starts: Any, ends: Any, sizes: Any, states: Any, coefficients: Any, leaves: Any) -> None:
         self.starts, self.ends, self.sizes, self.states = starts, ends, sizes, states
         self.coefficients, self.leaves = coefficients, leaves
@@ -63,7 +66,7 @@ class DenseOutput:
         if times.ndim > 1:
             raise BadInput(f"t has shape {times.shape}; expected a number or times (m,)")
         at = times.reshape(-1)
-        k = _steps(at, self.starts, self.ends)
+        k = _steps(at, self.starts, self.ends, self.is_extrapolating)
         h, c = self.sizes[k][:, None], self.coefficients[k]
         theta = ((at - self.starts[k]) / self.sizes[k])[:, None]
         degree = self.coefficients.shape[1]
@@ -75,9 +78,9 @@ class DenseOutput:
 
 
 @constant
-def _steps(at: NDArray[Any], starts: NDArray[Any], ends: NDArray[Any]) -> NDArray[Any]:
+def _steps(at: NDArray[Any], starts: NDArray[Any], ends: NDArray[Any], is_extrapolating: bool) -> NDArray[Any]:
     """Return the step that each time belongs to; where two meet, the later one."""
     sign = 1.0 if ends[-1] >= starts[0] else -1.0
-    if np.any(sign * at < sign * starts[0]) or np.any(sign * at > sign * ends[-1]):
+    if not is_extrapolating and (np.any(sign * at < sign * starts[0]) or np.any(sign * at > sign * ends[-1])):
         raise BadInput(f"t lies outside of the span from {starts[0]:.6g} to {ends[-1]:.6g} that was solved")
-    return np.searchsorted(sign * starts, sign * at, side="right") - 1
+    return np.maximum(np.searchsorted(sign * starts, sign * at, side="right") - 1, 0)

@@ -30,8 +30,8 @@ class Event:
 
     function: Callable[..., Any]
     """``function(t, y, *args)`` returns a real number; it takes the state in y0's structure."""
-    is_terminal: bool = False
-    """Whether the solve ends at the first such time."""
+    is_terminal: bool | int = False
+    """Whether the solve ends at the first such time; or the number of such times after which it ends."""
     direction: int = 0
     """1 counts only zeros at which the function rises in the direction of the solve, -1 those at which it falls."""
     change: Callable[..., Any] | None = None

@@ -56,7 +56,8 @@ def equal_steps(
             count += stepper.spent(stages)
         ys[i + 1] = y
     total = steps * (len(ts) - 1)
-    return ys, Stats(total, 0, count, h, total * stepper.jacobians, total * stepper.factorisations)
+    implicit = total if stepper.jacobians else 0
+    return ys, Stats(total, 0, count, h, total * stepper.jacobians, total * stepper.factorisations, implicit)
 
 
 def adaptive_steps(
@@ -151,7 +152,7 @@ def adaptive_steps(
             for i in range(len(watch.events)):
                 if hit == i:
                     y = watch.changed(i, t, y)
-                    if watch.events[i].is_terminal:
+                    if watch.events[i].is_terminal and len(event_times[i]) >= watch.events[i].is_terminal:
                         controller.terminate()
             memory = stepper.start(problem, t, y, problem.rhs(t, y).copy(), h)
             values = watch.after(hit, watch.values(t, y))
@@ -169,13 +170,15 @@ def adaptive_steps(
 
     tried = controller.accepted + controller.rejected
     evaluations = 1 + (first_step is None) + restarts + spent + stepper.dense_evaluations * dense
+    implicit = stepper.choice.tried if stepper.is_switching else tried if stepper.jacobians else 0
     stats = Stats(
         controller.accepted,
         controller.rejected,
         evaluations,
         controller.last_step,
-        stepper.jacobians * tried,
-        stepper.factorisations * tried,
+        stepper.jacobians * implicit,
+        stepper.factorisations * implicit,
+        implicit,
     )
     return Run(ys, stats, controller.code, t, y, event_times, event_states, record)
 

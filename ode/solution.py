@@ -55,6 +55,9 @@ class Stats:
     """The number of evaluations of the Jacobian of f."""
     factorisations: int = 0
     """The number of LU factorisations."""
+    implicit_steps: int = 0
+    """The number of accepted and rejected steps that solved equations; with ``method="auto"``, those of the method for stiff
+    problems."""
 
 
 @dataclass

@@ -19,10 +19,11 @@ from .multistep import ADAMS, BDF, Multistep
 from .order5 import DOPRI5, TSIT5
 from .radau import RADAU5, RADAU9, RADAU13, RadauTableau
 from .rosenbrock import RODAS4, RODAS5P, ROS3P, ROSENBROCK23, RosenbrockTableau
+from .switching import AUTO, Switching
 from .tableau import Tableau, tableau
 from .verner import VERN6, VERN7, VERN8, VERN9
 
-Method = Tableau | RosenbrockTableau | EsdirkTableau | RadauTableau | Multistep
+Method = Tableau | RosenbrockTableau | EsdirkTableau | RadauTableau | Multistep | Switching
 
 METHODS: dict[str, Method] = {
     m.name: m
@@ -30,7 +31,7 @@ METHODS: dict[str, Method] = {
         EULER, MIDPOINT, HEUN, RALSTON, RK4, BOSH3, DOPRI5, TSIT5, VERN6, VERN7, VERN8, DOP853, VERN9,
         WILLIAMSON3, CARPENTER_KENNEDY54, KENNEDY43, ROSENBROCK23, ROS3P, RODAS4, RODAS5P,
         IMPLICIT_EULER, TRAPEZOID, TRBDF2, KVAERNO3, KVAERNO4, KVAERNO5, KENCARP3, KENCARP4, KENCARP5,
-        RADAU5, RADAU9, RADAU13, ADAMS, BDF,
+        RADAU5, RADAU9, RADAU13, ADAMS, BDF, AUTO,
     )
 }  # fmt: skip
 """The name of a method -> its coefficients."""

@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from ..methods import EsdirkTableau, Method, Multistep, RadauTableau, RosenbrockTableau
+from ..methods import EsdirkTableau, Method, Multistep, RadauTableau, RosenbrockTableau, Switching
 from .esdirk import EsdirkStepper
 from .explicit import ExplicitStepper
 from .multistep import Adams, BackwardDifferences
 from .radau import RadauStepper
 from .rosenbrock import RosenbrockStepper
+from .switching import SwitchingStepper
 
 
 def stepper_of(method: Method, dtype: np.dtype[Any]) -> Any:
@@ -37,4 +38,6 @@ def stepper_of(method: Method, dtype: np.dtype[Any]) -> Any:
         return BackwardDifferences(method, dtype) if method.is_stiff else Adams(method, dtype)
     if isinstance(method, RadauTableau):
         return RadauStepper(method, dtype)
+    if isinstance(method, Switching):
+        return SwitchingStepper(method, dtype)
     return ExplicitStepper(method, dtype)

@@ -21,7 +21,7 @@ class EsdirkStepper:
     tableau: the method. dtype: of the state.
     """
 
-    is_variable_order = False
+    is_variable_order = is_switching = False
 
     def __init__(self, tableau: EsdirkTableau, dtype: np.dtype[Any]) -> None:
         self.tableau = tableau

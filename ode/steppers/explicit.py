@@ -18,7 +18,7 @@ class ExplicitStepper:
     tableau: the method. dtype: of the state.
     """
 
-    is_variable_order = False
+    is_variable_order = is_switching = False
 
     def __init__(self, tableau: Tableau, dtype: np.dtype[Any]) -> None:
         self.name, self.order, self.error_order = tableau.name, tableau.order, tableau.error_order

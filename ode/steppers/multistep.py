@@ -33,7 +33,7 @@ class _Stepper:
     method: the method. dtype: of the state.
     """
 
-    is_variable_order, is_adaptive = True, True
+    is_variable_order, is_switching, is_adaptive = True, False, True
     dense_evaluations = 0
 
     def __init__(self, method: Multistep, dtype: np.dtype[Any], growth: float) -> None:

@@ -26,7 +26,8 @@ class RadauStepper:
     tableau: the method. dtype: of the state.
     """
 
-    is_variable_order, is_adaptive = False, True
+    is_variable_order = is_switching = False
+    is_adaptive = True
     jacobians = 1
     dense_evaluations = 0
 

@@ -19,7 +19,7 @@ class RosenbrockStepper:
     tableau: the method. dtype: of the state.
     """
 
-    is_variable_order = False
+    is_variable_order = is_switching = False
 
     def __init__(self, tableau: RosenbrockTableau, dtype: np.dtype[Any]) -> None:
         self.tableau = tableau

@@ -12,7 +12,8 @@ from morula.ode import METHODS, EsdirkTableau, Event, Tableau, odesolve
 
 from .problems import kepler, kepler_exact, kepler_start
 
-ADAPTIVE = [name for name, method in METHODS.items() if len(method.error) and method.order > 1]
+FIXED = ("euler", "rk4", "ck54", "williamson3", "trapezoid")  # methods without an error estimate
+ADAPTIVE = [name for name, method in METHODS.items() if name not in FIXED and method.order > 1]
 
 
 @pytest.mark.parametrize("method", ADAPTIVE)
@@ -22,8 +23,9 @@ def test_values_and_slopes(method, ts):
     solution = odesolve(kepler, kepler_exact(ts[0], 0.3), ts, method=method, rtol=tol, atol=tol, is_dense=True)
     times = np.linspace(0.0, 2.0, 23)
     y = solution.sol(times)
-    cubic = 30 if isinstance(METHODS[method], EsdirkTableau) else 1  # below the order of the steps
-    assert abs(y - kepler_exact(times, 0.3)).max() < 300 * cubic * tol
+    # Cubic dense output is below the order of the steps; many small steps of bdf add up.
+    factor = 30 if isinstance(METHODS[method], EsdirkTableau) or method == "bdf" else 1
+    assert abs(y - kepler_exact(times, 0.3)).max() < 300 * factor * tol
     slopes = np.stack([kepler(t, row) for t, row in zip(times, y)])
     assert (
         abs(solution.sol.derivative(times) - slopes).max()
