@@ -23,6 +23,7 @@ NOT_FINITE_IN_SCIPY = ValueError, "array must not contain infs or NaNs"
 MINOR = np.linalg.LinAlgError, "{}-th leading minor of the array is not positive definite"
 _SINGULAR_IN_SCIPY = np.linalg.LinAlgError, "A singular matrix detected: slice(s) [0] are singular."
 DIAGONAL = np.linalg.LinAlgError, "singular matrix: resolution failed at diagonal {}"
+BANDED = np.linalg.LinAlgError, "singular matrix"
 
 _OF_NUMPY: dict[str, tuple[MatrixError, ...]] = {
     "cholesky": (INDEFINITE,),
@@ -36,6 +37,7 @@ _OF_SCIPY: dict[str, tuple[MatrixError, ...]] = {
     **dict.fromkeys(("cholesky", "cho_factor"), (MINOR,)),
     **dict.fromkeys(("inv", "solve"), (_SINGULAR_IN_SCIPY,)),
     "solve_triangular": (DIAGONAL,),
+    "solve_banded": (BANDED,),
     **dict.fromkeys(("svd", "svdvals", "pinv"), (NO_SVD,)),
 }
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+import morula as mo
+
 
 def smoothing(n, weight):
     second = np.diff(np.eye(n), 2, axis=0)
@@ -36,3 +38,28 @@ def general(y, weight):
 @pytest.mark.parametrize("n", [6, 3])
 def test_value_and_gradient(f, n, check):
     check(f, np.array([1.0, 2.0, 0.5, 3.0, 1.5, 2.5])[:n], 2.0)
+
+
+@pytest.mark.parametrize("widths", [(1, 1), (3, 1), (0, 2), (0, 0)])
+@pytest.mark.parametrize("sides", [(), (2,)])
+@pytest.mark.parametrize("unit", [1.0, 1j])
+def test_solutions_by_native_code_are_those_of_scipy(widths, sides, unit):
+    """Also a complex matrix with real right-hand sides."""
+    generator = np.random.default_rng(sum(widths))
+    bands = unit * generator.normal(size=(sum(widths) + 1, 5))
+    b = generator.normal(size=(5, *sides))
+
+    def solve(bands, b):
+        return scipy.linalg.solve_banded(widths, bands, b)
+
+    assert np.allclose(mo.jit(solve, target="native")(bands, b), solve(bands, b), rtol=1e-12)
+
+
+@pytest.mark.parametrize("value, kind", [(0.0, np.linalg.LinAlgError), (np.nan, ValueError)])
+def test_errors_are_those_of_scipy(value, kind):
+    def solve(bands):
+        return scipy.linalg.solve_banded((1, 2), bands, np.ones(5))
+
+    for run in (solve, mo.jit(solve, target="native")):
+        with pytest.raises(kind, match="singular matrix|infs or NaNs"):
+            run(np.full((4, 5), value))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.dynamic import Operation
-from ...ir.matrix_errors import MINOR, NO_EIGENVALUES, NO_SVD
+from ...ir.matrix_errors import BANDED, MINOR, NO_EIGENVALUES, NO_SVD
 from .arrays import Memory
 from .assembly import Code
 from .elements import Element, convert, element, half, is_complex, literal, register, registers
@@ -224,8 +224,8 @@ def _cho_factor(f: FunctionCode, op: Operation) -> None:
 class _Solution:
     """A solution with factors: the right-hand sides in LAPACK's order, and where the solution goes."""
 
-    def __init__(self, f: FunctionCode, op: Operation) -> None:
-        self.code, b, result = f.code, op.positional[1], op.results[0]
+    def __init__(self, f: FunctionCode, op: Operation, b: Any) -> None:
+        self.code, result = f.code, op.results[0]
         self.dtype, self.is_vector = result.type.dtype, b.type.ndim == 1
         self.n, self.columns = b.type.shape[0], 1 if self.is_vector else b.type.shape[1]
         self.out = f.values[result] = f.memory(result)
@@ -233,7 +233,11 @@ class _Solution:
         self.sides = self.lapack.matrix(self.n, self.columns)
         array, code = f.array(b), self.code
         entry: Entry = entries(f, array, self.dtype, 0)
-        self.sides.fill(code, lambda i, j: array.load(code, [i]) if self.is_vector else entry([], i, j))
+
+        def side(i: str, j: str) -> Element:
+            return convert(code, array.load(code, [i]), array.dtype, self.dtype) if self.is_vector else entry([], i, j)
+
+        self.sides.fill(code, side)
 
     def matrix(self, f: FunctionCode, value: Any) -> Columns:
         found, entry = self.lapack.matrix(self.n, self.n), entries(f, f.array(value), self.dtype, 0)
@@ -251,7 +255,7 @@ class _Solution:
 def _solved_by_lu(f: FunctionCode, op: Operation) -> None:
     _, _, lu, piv = op.positional
     check_finite(f, op, 1)
-    solution, code, n = _Solution(f, op), f.code, lu.type.shape[0]
+    solution, code, n = _Solution(f, op, op.positional[1]), f.code, lu.type.shape[0]
     factors, exchanged, rows = solution.matrix(f, lu), solution.lapack.integers(n), f.array(piv)
 
     def count(i: list[str]) -> None:
@@ -268,10 +272,40 @@ def _solved_by_lu(f: FunctionCode, op: Operation) -> None:
 def _solved_by_cholesky(f: FunctionCode, op: Operation) -> None:
     c = op.positional[2]
     check_finite(f, op, 1)
-    solution, n, lower = _Solution(f, op), c.type.shape[0], bool(_options(op).get("lower", False))
+    solution, n, lower = _Solution(f, op, op.positional[1]), c.type.shape[0], bool(_options(op).get("lower", False))
     if is_complex(solution.dtype):
         factor = solution.matrix(f, c)
     else:  # the factor's memory is that of its transpose in LAPACK's order, the other triangle
         factor, lower = Columns(f.in_memory(c), n, n), not lower
     solution.lapack.call("potrs", "L" if lower else "U", n, solution.columns, factor, n, solution.sides, n)
+    solution.put()
+
+
+@emits_static("scipy.linalg._basic.solve_banded", is_stackable=False)
+def _solve_banded(f: FunctionCode, op: Operation) -> None:
+    """The numbers of diagonals are operands: the memory has room for any of them, ``kl`` rows of it for the fill-in."""
+    (counts, bands, b), result = op.positional, op.results[0]
+    if 0 in bands.type.shape or 0 in b.type.shape or result.type.dtype.char not in "fdFD":
+        EMITTERS["library"](f, op)
+        return
+    check_finite(f, op, 1)
+    solution, code = _Solution(f, op, b), f.code
+    (count, n), lapack = bands.type.shape, solution.lapack
+    rows = 2 * count - 1
+    matrix, exchanged, widths = lapack.matrix(rows, n), lapack.integers(n), lapack.integers(2)
+    given, entry = f.array(counts), entries(f, f.array(bands), solution.dtype, 0)
+    below = convert(code, given.load(code, ["0"]), given.dtype, np.dtype(np.int64))
+
+    def narrow(k: str, x: str) -> Memory:
+        widths.store_flat(code, k, code.value(f"trunc i64 {x} to i32"))
+        return Memory(code, code.value(f"getelementptr i32, ptr {widths.pointer}, i64 {k}"), widths.dtype, ["1"])
+
+    kl, ku = narrow("0", str(below)), narrow("1", code.value(f"sub i64 {count - 1}, {below}"))
+    code.nest(
+        [str(n), str(count)],
+        lambda ji: matrix.store(code, code.add(ji[1], str(below)), ji[0], entry([], ji[1], ji[0])),
+    )
+    sides = solution.sides
+    status = lapack.call("gbsv", n, kl, ku, solution.columns, matrix, rows, exchanged, sides, n)
+    f.fail_if(failed(f, status), *BANDED)
     solution.put()
