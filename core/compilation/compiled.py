@@ -45,16 +45,19 @@ from .forms import Forms
 from .non_finite import error_of
 from .progress import told
 
-_PASSES = (
-    ("without custom derivatives", without_custom),
-    ("without checks that never fail", without_checks),
-    ("simplify", simplify),
-    ("side by side", products_of_loops),
-    ("by rows", by_rows),
-)
 
-_OF_NATIVE = (("twins", with_twins),)
-"""Passes for programs in which a write to an array costs as much as an element: XLA may copy the array."""
+def _passes(target: str) -> list[tuple[str, Callable[[Function], Function]]]:
+    """Return the passes over the whole program, with their names."""
+    return [
+        ("without custom derivatives", without_custom),
+        ("without checks that never fail", without_checks),
+        ("simplify", simplify),
+        ("side by side", lambda function: products_of_loops(function, target)),
+        ("by rows", by_rows),
+        # A copy that each write keeps up to date: XLA may copy the whole array for a write.
+        *([("twins", with_twins)] if target == "native" else []),
+    ]
+
 
 CAPACITY = 64
 """The capacity of a list that a loop makes longer, at first; a program whose list is full is compiled with a larger one."""
@@ -359,7 +362,7 @@ def _specialised(
     try:
         deep.begin()
         with refused(describe(f)):
-            for name, run in (*_PASSES, *(_OF_NATIVE if chosen[0] == "native" else ())):
+            for name, run in _passes(chosen[0]):
                 began = time.perf_counter()
                 stages.append((name, run(stages[-1][1])))
                 seconds[name] = time.perf_counter() - began
@@ -373,9 +376,9 @@ def _specialised(
 def compiled_part(function: Function) -> targets.Executable:
     """Compile a typed function that a compiled program runs from Python."""
     with one_at_a_time:
-        for _, run in _PASSES:
-            function = run(function)
         target = "native" if targets.is_installed("native") else "xla"
+        for _, run in _passes(target):
+            function = run(function)
         return deeply(lambda: targets.compile_for(target, function, True))
 
 

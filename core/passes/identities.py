@@ -230,7 +230,7 @@ def _broadcast_to(values, kind, known, add, constants):
 def _getitem(values, kind, known, add, constants):
     x, *index = values
     spec = constants["spec"]
-    if all(e == ":" for e in spec):
+    if _is_whole(spec, x.type, kind):
         return x
     filled = known.made_by(x, typed.full)
     if filled is not None:
@@ -251,7 +251,12 @@ def _getitem(values, kind, known, add, constants):
 
 @_of(typed.setitem)
 def _setitem(values, kind, known, add, constants):
-    return values[-1] if all(e == ":" for e in constants["spec"]) else None
+    return values[-1] if _is_whole(constants["spec"], kind, values[-1].type) else None
+
+
+def _is_whole(spec, kind, part):
+    """Whether a part is the whole array: a slice that is as long as its dimension begins at 0."""
+    return all(e in (":", ("s", 1)) for e in spec) and part.shape == kind.shape
 
 
 def same(a: Value, b: Value) -> bool:

@@ -40,7 +40,7 @@ class Lanes:
         start, stop, step, *initial = op.operands
         (body,) = op.blocks
         index, *carried = body.parameters
-        if not (step.is_constant and int(step.constant) == 1) or not all(_is_plain(o) for o in body.operations):
+        if not (step.is_constant and int(step.constant) == 1) or not all(is_plain(o) for o in body.operations):
             raise Refused
         self.builder, self.body = builder, body
         self.uses = Uses(body)
@@ -431,7 +431,7 @@ _RULES: dict[Any, Any] = {
 }
 
 
-def _is_plain(op: Operation) -> bool:
+def is_plain(op: Operation) -> bool:
     return (
         op.kind == "call"
         and not op.may_raise

@@ -92,7 +92,9 @@ def _pushed(
         if _varies(dxs)
     ]
     active = [_varies(dxs) for _, _, dxs in pairs] + [False] * len(made.free)
-    pushforward = transform(by_rows(products_of_loops(without_marks(made.function))), active)
+    pushforward = transform(
+        by_rows(products_of_loops(without_marks(made.function), trace.target, trace.is_strong)), active
+    )
     trace.differentiates = True
     pushforward = without_custom(pushforward, run.is_over)
     found = inline(trace.builder, pushforward, [*run.arguments, *made.free, *chain(*seeds)])

@@ -163,7 +163,7 @@ def differentiated(
     run = Run(trace, f, args, kwargs, chosen, aux, [integers] * len(chosen))
     made = run.made
     trace.differentiates = True
-    function = by_rows(products_of_loops(made.function))
+    function = by_rows(products_of_loops(made.function, trace.target, trace.is_strong))
     function = with_twins(function) if trace.target == "native" else function
     sweeps = reverse(
         with_lengths(trace, function, [*run.arguments, *made.free]),

@@ -81,7 +81,7 @@ def test_a_fault_in_a_pass_is_refused_with_the_function(monkeypatch):
     def wrong(function):
         raise AssertionError("this cannot be")
 
-    monkeypatch.setattr(compiled, "_PASSES", (("wrong", wrong),))
+    monkeypatch.setattr(compiled, "_passes", lambda target: [("wrong", wrong)])
     with pytest.raises(
         mo.BadInput, match=r"a fault of morula.*AssertionError: this cannot be(.|\n)*in squared"
     ) as caught:
