@@ -11,6 +11,10 @@ ended, ``implicit.py`` differentiates the answer. Each kind of problem has a fol
 """
 
 from . import roots
+from .constrained import Constraint
+from .constrained.augmented_lagrangian import AugmentedLagrangian
+from .constrained.interior_point import InteriorPoint
+from .constrained.sequential import SQP
 from .least_squares import DoglegFit, Fit, GaussNewton, LevenbergMarquardt, curve_fit, least_squares
 from .minimise import (
     BFGS,
@@ -20,27 +24,32 @@ from .minimise import (
     ConjugateGradients,
     Dogleg,
     GradientDescent,
-    Minimum,
     MoreThuente,
     Newton,
     NewtonCG,
     TrustKrylov,
     TrustRegion,
-    minimize,
 )
+from .minimizing import minimize
+from .minimum import ConstrainedMinimum, Minimum
+from .programs import linear_program, quadratic_program
 from .results import Result, Status
 from .roots import Root, fixed_point, root
 from .scalar import root_scalar
 
 __all__ = [
+    "AugmentedLagrangian",
     "BFGS",
     "Backtracking",
     "ConjugateGradients",
+    "ConstrainedMinimum",
+    "Constraint",
     "Dogleg",
     "DoglegFit",
     "Fit",
     "GaussNewton",
     "GradientDescent",
+    "InteriorPoint",
     "LBFGS",
     "LevenbergMarquardt",
     "Minimum",
@@ -49,6 +58,7 @@ __all__ = [
     "NewtonCG",
     "Result",
     "Root",
+    "SQP",
     "SR1",
     "Status",
     "TrustKrylov",
@@ -56,7 +66,9 @@ __all__ = [
     "curve_fit",
     "fixed_point",
     "least_squares",
+    "linear_program",
     "minimize",
+    "quadratic_program",
     "root",
     "root_scalar",
     "roots",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..core import BadInput, stop_gradient, tree
+from ..core import BadInput, tree
 from .flatten import Layout, Vector
 
 
@@ -49,22 +48,6 @@ def _one(bound: Any, missing: float, layout: Layout, name: str) -> Vector:
         bound = np.asarray(bound, dtype=np.float64)
         bound = np.broadcast_to(bound, layout.start.shape) if np.ndim(bound) == 0 else bound
     return layout.vector(tree.rebuild(bound, lambda _, x: x), name)
-
-
-def held_at(slope: Callable[[Any], Any], x: Any, bounds: Any, solver: str) -> Callable[[Any], Any]:
-    """Return the equations of a bounded minimum: the gradient vanishes, and unknowns at a bound are equal to it."""
-    layout = Layout(x, "x")
-    found = layout.vector(stop_gradient(x))
-    lower, upper = bounds_of(solver, bounds, layout)
-    at_lower, at_upper = found <= stop_gradient(lower), found >= stop_gradient(upper)
-    below = np.where(np.isfinite(lower), lower, 0.0)
-    above = np.where(np.isfinite(upper), upper, 0.0)
-
-    def equations(x: Any) -> Any:
-        v, g = layout.vector(x), layout.vector(slope(x), "the gradient")
-        return layout.structure(np.where(at_lower, v - below, np.where(at_upper, v - above, g)))
-
-    return equations
 
 
 def check_inside(solver: str, x: Vector, lower: Vector, upper: Vector) -> None:

@@ -4,7 +4,7 @@ The search is not differentiated step by step. At the minimum x of f(x, θ) the 
 function theorem H dx = -d(∇f) at fixed x, with the Hessian H. One solve with H turns a cotangent of x into a cotangent
 of ∇f. ∇f is computed once more at the minimum and differentiated like any other program, which gives the cotangents of
 everything that f reads: other arguments, closed-over variables, attributes. The residual of a root takes the place of
-∇f, and its Jacobian that of H.
+∇f, and its Jacobian that of H; the conditions of optimality take it where there are constraints.
 """
 
 from __future__ import annotations
@@ -43,12 +43,14 @@ def check_adjoint(solver: str, adjoint: str) -> None:
         raise BadInput(f"{solver}: adjoint is {adjoint!r}, expected one of {', '.join(map(repr, ADJOINTS))}")
 
 
-def attached(x: Any, slope: Slope, code: Any, adjoint: str = "implicit", equation: Equation = MINIMUM) -> Any:
+def attached(
+    x: Any, slope: Slope, code: Any, adjoint: str = "implicit", equation: Equation = MINIMUM, weak: Any = False
+) -> Any:
     """Return the solution ``x`` as a differentiable function of everything that ``slope`` reads, which vanishes at x.
 
     ``slope`` returns the structure of x. ``code`` says how the search ended: if it failed, differentiating the result
     raises an error. ``adjoint`` is ``"implicit"``, with the matrix H computed and factorised, or ``"krylov"``, with
-    products only.
+    products only. ``weak`` says whether a constraint holds without force, so that only one-sided derivatives exist.
     """
     layout = Layout(x, "x")
 
@@ -57,6 +59,11 @@ def attached(x: Any, slope: Slope, code: Any, adjoint: str = "implicit", equatio
 
     def dense(pull: Callable[[Vector], Vector], dx: Vector) -> Any:
         refuse(code, equation)
+        if weak:
+            raise MorulaError(
+                "no derivative: a constraint holds at the minimum with multiplier zero, so the minimum has one-sided derivatives"
+                " only; drop the constraint, or make it strict"
+            )
         matrix = np.stack([pull(e) for e in np.eye(dx.size)]).T
         if not np.linalg.cond(matrix) < 1.0 / np.finfo(np.float64).eps:
             raise MorulaError(
@@ -67,6 +74,11 @@ def attached(x: Any, slope: Slope, code: Any, adjoint: str = "implicit", equatio
 
     def by_products(pull: Callable[[Vector], Vector], dx: Vector) -> Any:
         refuse(code, equation)
+        if weak:
+            raise MorulaError(
+                "no derivative: a constraint holds at the minimum with multiplier zero, so the minimum has one-sided derivatives"
+                " only; drop the constraint, or make it strict"
+            )
         solution = gmres(FunctionOperator(pull, (dx.size, dx.size)), dx, rtol=1e-11)
         if not solution.converged:
             raise MorulaError(

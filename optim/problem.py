@@ -35,7 +35,7 @@ def check_limits(solver: str, tol: float, max_iterations: int) -> None:
         raise BadInput(f"{solver}: max_iterations is {max_iterations!r}, expected 0 or more")
 
 
-def chosen(solver: str, method: Any, methods: dict[str, Any], kind: type) -> Any:
+def chosen(solver: str, method: Any, methods: dict[str, Any], kind: type | tuple[type, ...]) -> Any:
     """Return the method object for a name, or the object itself."""
     if isinstance(method, kind):
         return method

@@ -23,6 +23,7 @@ class Status(IntEnum):
     STOPPED = 3
     STAGNATED = 4
     UNBOUNDED = 5
+    INFEASIBLE = 6
 
     @property
     def message(self) -> str:
@@ -38,10 +39,12 @@ _MESSAGES = {
     Status.STAGNATED: "no better point was found: the function is not smooth here, its derivative is wrong,"
     " it has no solution, or tol is below what rounding allows",
     Status.UNBOUNDED: "the function decreases without bound: add bounds or a penalty",
+    Status.INFEASIBLE: "no point that meets the constraints was found",
 }
 
 CONVERGED, AT_ROUNDING, MAX_ITERATIONS = int(Status.CONVERGED), int(Status.AT_ROUNDING), int(Status.MAX_ITERATIONS)
 STOPPED, STAGNATED, UNBOUNDED = int(Status.STOPPED), int(Status.STAGNATED), int(Status.UNBOUNDED)
+INFEASIBLE = int(Status.INFEASIBLE)
 
 
 @dataclass

@@ -49,6 +49,12 @@ class BoundedDescent(GradientSearch):
         self.farthest = UNBOUNDED_LENGTH * max(1.0, float(np.linalg.norm(x)))
         self.is_start, self.moved, self.code, self.iterations, self.evaluations = True, False, RUNNING, 0, 0
 
+    def begin_anew(self, tol: float) -> None:
+        """Search on from the point, for another function and tolerance."""
+        self.direction.forget()
+        self.trial, self.tol, self.value, self.measure = self.point.copy(), tol, math.inf, math.inf
+        self.is_start, self.code, self.failures, self.growth = True, RUNNING, 0, 1.0
+
     def learn(self, problem: Any, evaluation: tuple[float, Vector]) -> None:
         value, gradient = evaluation
         finite = math.isfinite(value) and bool(np.all(np.isfinite(gradient)))

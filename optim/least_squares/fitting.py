@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...core import BadInput, constant, grad, nestlevel
-from ..bounds import bounds_of, check_inside, held_at
+from ..bounds import bounds_of, check_inside
 from ..implicit import attached, check_adjoint, underived
 from ..loop import searched
+from ..optimality import held_at
 from ..problem import check_limits, chosen
 from ..results import Result
 from .losses import chosen_loss, reweighted, total

@@ -1,4 +1,4 @@
-"""Unconstrained minimisation: directions, globalisation by line searches or trust regions, and ``minimize``.
+"""Unconstrained minimisation: directions, and globalisation by line searches or trust regions.
 
 A ``Method`` holds settings and begins a ``Search``, which the loop of ``optim/loop.py`` runs. ``descent.py`` combines a
 direction (``first_order.py``, ``quasi_newton.py``, ``newton.py``) with a line search (``line_search.py``);
@@ -9,7 +9,6 @@ from .descent import LineMethod
 from .first_order import ConjugateGradients, GradientDescent
 from .line_search import Backtracking, LineSearch, MoreThuente
 from .method import Method
-from .minimizing import Minimum, minimize
 from .newton import Newton, NewtonCG
 from .quasi_newton import BFGS, LBFGS
 from .trust_region import SR1, Dogleg, TrustKrylov, TrustRegion
@@ -24,14 +23,12 @@ __all__ = [
     "LineMethod",
     "LineSearch",
     "Method",
-    "Minimum",
     "MoreThuente",
     "Newton",
     "NewtonCG",
     "SR1",
     "TrustKrylov",
     "TrustRegion",
-    "minimize",
 ]
 
 

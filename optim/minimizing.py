@@ -1,31 +1,36 @@
-"""``minimize``: the front of all methods; bounds are those of ``constrained/``."""
+"""``minimize``: the front of all methods, with and without constraints."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...core import BadInput, constant, nestlevel, tree
-from ..bounds import bounds_of, check_inside, held_at
-from ..constrained.bounded import BoundedDescent
-from ..flatten import Layout
-from ..implicit import attached, check_adjoint, underived
-from ..loop import searched
-from ..problem import check_limits, chosen
-from ..results import Result
-from .descent import LineMethod
-from .first_order import ConjugateGradients, GradientDescent
-from .method import GradientSearch, Method
-from .newton import Newton, NewtonCG
-from .objective import Objective
-from .quasi_newton import BFGS, LBFGS
-from .trust_region import SR1, Dogleg, TrustKrylov, TrustRegion
+from ..core import BadInput, constant, grad, nestlevel
+from .bounds import bounds_of, check_inside
+from .constrained.augmented_lagrangian import AugmentedLagrangian
+from .constrained.bounded import BoundedDescent
+from .constrained.constraints import ConstrainedObjective, limits_of, listed, values_of
+from .constrained.interior_point import InteriorPoint
+from .constrained.method import ConstrainedMethod, violation_of
+from .constrained.sequential import SQP
+from .flatten import Layout
+from .implicit import attached, check_adjoint, underived
+from .loop import searched
+from .minimise.descent import LineMethod
+from .minimise.first_order import ConjugateGradients, GradientDescent
+from .minimise.method import GradientSearch, Method
+from .minimise.newton import Newton, NewtonCG
+from .minimise.objective import Objective
+from .minimise.quasi_newton import BFGS, LBFGS
+from .minimise.trust_region import SR1, Dogleg, TrustKrylov, TrustRegion
+from .minimum import ConstrainedMinimum, Minimum
+from .optimality import held_at, optimum
+from .problem import check_limits, chosen
 
-METHODS: dict[str, Callable[[], Method]] = {
+METHODS: dict[str, Callable[[], Method | ConstrainedMethod]] = {
     "bfgs": BFGS,
     "lbfgs": LBFGS,
     "gradient descent": GradientDescent,
@@ -36,33 +41,24 @@ METHODS: dict[str, Callable[[], Method]] = {
     "trust-krylov": TrustKrylov,
     "dogleg": Dogleg,
     "sr1": SR1,
+    "interior point": InteriorPoint,
+    "sqp": SQP,
+    "augmented lagrangian": AugmentedLagrangian,
 }
-
-
-@dataclass
-class Minimum(Result):
-    """The result of ``minimize``."""
-
-    value: Any
-    """``f`` at ``x``."""
-    gradient: Any
-    """The gradient at ``x``, in the structure of ``x0``."""
-
-    @property
-    def gradient_norm(self) -> float:
-        """The largest absolute value in the gradient, which is compared with ``tol`` unless there are bounds."""
-        return float(np.max(np.abs(tree.flatten(self.gradient)[0])))
+FEW = 200
+"""Up to this number of unknowns ``"auto"`` stores a matrix."""
 
 
 def minimize(
     f: Callable[..., Any],
     x0: Any,
     *args: Any,
-    method: str | Method = "bfgs",
+    method: str | Method | ConstrainedMethod = "auto",
     tol: float = 1e-8,
     max_iterations: int = 1000,
     gradient: Callable[..., Any] | None = None,
     bounds: Any = None,
+    constraints: Any = None,
     adjoint: str = "implicit",
     callback: Callable[[Minimum], Any] | None = None,
     history: bool = False,
@@ -78,7 +74,9 @@ def minimize(
             structure; a list stays a list, so give an array for vector arithmetic. Integers are promoted to floats;
             complex numbers vary in the complex plane; strings, bools and None are kept unchanged.
         args: further arguments of ``f``.
-        method: a name for the default settings, or an object such as ``LBFGS(memory=20)``.
+        method: a name for the default settings, or an object such as ``LBFGS(memory=20)``. ``"auto"`` takes
+            ``"interior point"`` with constraints, else ``"bfgs"``, or ``"lbfgs"`` above 200 unknowns. The last three take
+            constraints.
 
             ====================== ==================================================== ============================
             ``"bfgs"``             ``BFGS``: n x n matrix, superlinear                  up to a few hundred unknowns
@@ -91,6 +89,9 @@ def minimize(
             ``"trust-krylov"``     ``TrustKrylov``: products with the Hessian           many unknowns, hard problems
             ``"dogleg"``           ``Dogleg``: the Hessian                              few unknowns, nearly convex
             ``"sr1"``              ``SR1``: n x n matrix, indefinite                    few unknowns
+            ``"interior point"``   ``InteriorPoint``: the Hessian of the Lagrangian     constraints, bounds
+            ``"sqp"``              ``SQP``: quadratic programs, BFGS                    constraints, costly functions
+            ``augmented lagrangian`` ``AugmentedLagrangian``: gradients                 constraints, many unknowns
             ====================== ==================================================== ============================
 
         tol: converged when no entry of the gradient exceeds ``tol``, in units of ``f`` per unit of ``x``; also when the
@@ -99,6 +100,7 @@ def minimize(
         gradient: ``gradient(x, *args)`` replaces the derived gradient; in the structure of ``x0``.
         bounds: a pair (lower, upper), each a number or of the structure of ``x0``; None for no bounds. The methods that
             search along lines take bounds; the line search is then a projected backtracking.
+        constraints: a ``Constraint`` or a list of them.
         adjoint: how the minimum is differentiated: ``"implicit"`` solves with the Hessian at the minimum, ``"krylov"``
             by GMRES with products with it, and ``"unrolled"`` differentiates the iterations.
         callback: called with the current ``Minimum`` after every iteration; the search stops when it returns a true
@@ -109,7 +111,8 @@ def minimize(
         resume: a ``state``, to continue that search on the same path; ``x0`` then gives the structure only.
 
     Returns:
-        A ``Minimum``. A search that has not converged is no error; see ``converged``, ``status`` and ``message``. Inside
+        A ``Minimum``; with constraints a ``ConstrainedMinimum``, which holds their multipliers too. A search that has not
+        converged is no error; see ``converged``, ``status`` and ``message``. Inside
         a differentiated function, ``x`` and ``value`` are differentiable with respect to everything that ``f`` reads;
         unless the iterations are differentiated, they do not depend on ``x0``.
 
@@ -128,11 +131,28 @@ def minimize(
     >>> minimize(rosenbrock, np.array([-1.2, 1.0]), method=LBFGS(memory=3), max_iterations=5).message
     'max_iterations was reached before the tolerance was met'
     """
-    problem = Objective(f, x0, args, gradient)
+    way = method
+    if method == "auto":
+        few = Layout(x0).size <= FEW
+        way = "interior point" if constraints is not None else "bfgs" if few else "lbfgs"
+    way = chosen("minimize", way, METHODS, (Method, ConstrainedMethod))
     check_limits("minimize", tol, max_iterations)
     check_adjoint("minimize", adjoint)
-    way = chosen("minimize", method, METHODS, Method)
     search = search_unrolled if adjoint == "unrolled" else _search
+    if isinstance(way, ConstrainedMethod):
+        make = ConstrainedObjective if adjoint == "unrolled" else _prepared
+        problem = make(f, x0, args, gradient, constraints, bounds)
+        found = search(problem, way, None, tol, max_iterations, callback, history, progress, resumable, resume)
+        return (
+            found
+            if nestlevel() == 0 or adjoint == "unrolled"
+            else _attached(problem, found, f, args, gradient, constraints, bounds, adjoint)
+        )
+    if constraints is not None:
+        raise BadInput(
+            f"minimize: {type(way).__name__} takes no constraints; use 'interior point', 'sqp' or 'augmented lagrangian'"
+        )
+    problem = Objective(f, x0, args, gradient)
     if bounds is not None and not isinstance(way, LineMethod):
         raise BadInput(
             f"minimize: {type(way).__name__} takes no bounds; use a method that searches along lines, such as 'lbfgs'"
@@ -154,9 +174,59 @@ def minimize(
     )
 
 
+@constant
+def _prepared(f: Any, x0: Any, args: Any, gradient: Any, constraints: Any, bounds: Any) -> ConstrainedObjective:
+    return ConstrainedObjective(f, x0, args, gradient, constraints, bounds)
+
+
+def _attached(
+    problem: ConstrainedObjective,
+    found: ConstrainedMinimum,
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    gradient: Callable[..., Any] | None,
+    constraints: Any,
+    bounds: Any,
+    adjoint: str,
+) -> ConstrainedMinimum:
+    """Attach the derivatives of the answer and its multipliers with respect to what the user's arguments hold."""
+    each, layout = listed(constraints), problem.layout
+
+    def stationarity(x: Any, y: Any) -> Any:
+        if gradient is None:
+            return layout.vector(grad(lambda v: f(v, *args) + y @ values_of(each, v, args))(x), "the gradient")
+        slope = layout.vector(gradient(x, *args), "the gradient")
+        return slope + layout.vector(grad(lambda v: y @ values_of(each, v, args))(x), "the gradient")
+
+    x, y = optimum(
+        found.x,
+        np.concatenate([np.zeros(0), *[np.reshape(part, (-1,)) for part in found.multipliers]]),
+        layout.vector(found.bound_multipliers),
+        stationarity,
+        lambda v: values_of(each, v, args),
+        limits_of(each, problem.constraints.shapes),
+        bounds_of("minimize", bounds, layout),
+        found.code,
+        adjoint,
+    )
+    return ConstrainedMinimum(
+        x,
+        found.iterations,
+        found.evaluations,
+        found.code,
+        found.history,
+        found.state,
+        f(x, *args),
+        underived(found.gradient, "the gradient at a minimum"),
+        problem.constraints.split(y),
+        underived(found.bound_multipliers, "the multipliers of bounds"),
+        found.violations,
+    )
+
+
 def search_unrolled(
-    problem: Objective,
-    method: Method,
+    problem: Any,
+    method: Method | ConstrainedMethod,
     bounds: Any,
     tol: float,
     max_iterations: int,
@@ -165,21 +235,34 @@ def search_unrolled(
     progress: bool,
     resumable: bool,
     resume: Any,
-) -> Minimum:
+) -> Any:
     """Search, as a program to differentiate."""
     layout = problem.layout
-    search = _started(method, layout, bounds, tol) if resume is None else copy.deepcopy(resume)
+    search: Any = copy.deepcopy(resume)
+    if resume is None:
+        search = (
+            method.start(problem, tol)
+            if isinstance(method, ConstrainedMethod)
+            else _started(method, layout, bounds, tol)
+        )
 
     def found() -> Minimum:
-        return Minimum(
-            layout.structure(search.point),
+        x, gradient = layout.structure(search.point), layout.structure(search.gradient)
+        if not isinstance(method, ConstrainedMethod):
+            return Minimum(x, search.iterations, search.evaluations, search.code, None, None, search.value, gradient)
+        split = problem.constraints.split
+        return ConstrainedMinimum(
+            x,
             search.iterations,
             search.evaluations,
             search.code,
             None,
             None,
             search.value,
-            layout.structure(search.gradient),
+            gradient,
+            split(search.multipliers),
+            layout.structure(search.bound_multipliers),
+            split(violation_of(search.values, problem.lower, problem.upper)),
         )
 
     return searched(problem, search, found, max_iterations, callback, history, progress, resumable)
