@@ -17,7 +17,7 @@ from ..errors import BadInput
 from ..ir.derived import Derived, example, own_method, plain
 from ..ir.traced_text import Text
 from ..values.attributes import has_dict
-from . import text_methods
+from . import comprehensions, text_methods
 from .after_run import AfterRun, kind_made
 from .arguments import has_traced
 from .array_likes import ARRAYS
@@ -218,9 +218,14 @@ def _collect(kind: Any) -> Any:
         if args and not isinstance(args[0], (Traced, Iterator)) and special(args[0], "__iter__") is not None:
             args = (iterator_of(trace, args[0]),) if trace.allows("may_grow") else args
         if args and (has_traced_length(trace, args[0]) or can_fuse(args[0])) and trace.allows("may_grow"):
-            found = trace.calls.interpret(collected, args, {})
+            (x,) = args
+            is_expression = isinstance(x, Generator) and x.is_fresh
+            found = comprehensions.collected(trace, x) if is_expression else trace.calls.interpret(collected, args, {})
             return found if kind is list else tuple(found)
-        return trace.new(kind(trace.iterate(args[0]))) if args else trace.new(kind())
+        if not args:
+            return trace.new(kind())
+        items = trace.iterate(args[0])
+        return trace.new(kind(comprehensions.counted(trace, items) if can_fuse(args[0]) else items))
 
     return collect
 

@@ -26,8 +26,9 @@ def carries_rows(trace: Any, slot: Slot, last: Any, slots: list[Slot]) -> bool:
     if form is None:
         return False
     before = rows_of(first)
-    form.capacity = max(form.capacity + 1, trace.capacity, before.capacity if before is not None else 0)
     holder = slot.holder if slot.key is None else first
+    most = trace.roomy[id(holder)][1] if id(holder) in trace.roomy else max(form.capacity + 1, trace.capacity)
+    form.capacity = max(most, before.capacity if before is not None else 0)
     if isinstance(holder, tuple):
         slot.first = of_items(first, [made_of(trace, first, form, True)])
     elif make_growing(trace, holder, [last], True, form.capacity):

@@ -19,7 +19,7 @@ from ..values.array_classes import is_inherited, is_subclass_array
 from ..values.items import item_of
 from . import text_methods
 from .choices import distributed, distributed_over, narrowed
-from .comprehensions import grown
+from .comprehensions import TooManyOperations, grown, limited
 from .contents import opened
 from .formatting import formatted
 from .identity import identical
@@ -389,19 +389,25 @@ class Expressions:
     # Comprehensions
 
     def eval_ListComp(self, node: ast.ListComp) -> Any:
+        return self.listed(node, self.expression(node.generators[0].iter))
+
+    def listed(self, node: ast.ListComp | ast.GeneratorExp, items: Any) -> Any:
+        """Return the list of a comprehension over ``items``."""
+
         def unrolled() -> Any:
             found: list[Any] = []
-            self.comprehend(node, lambda: found.append(self.expression(node.elt)))
+            self.comprehend(node, items, lambda: found.append(self.expression(node.elt)), limited)
             return self.trace.new(found)
 
         try:
             if not self.trace.may_grow:
                 return unrolled()
             region = self.trace.run_region(lambda _: unrolled())
-        except NeedsConcrete:  # a length, or whether an item belongs to the list
+        except (NeedsConcrete, TooManyOperations):
+            # a length, or whether an item belongs to the list, is not known
             if not self.trace.allows("may_grow"):
                 raise
-            return grown(self.trace, node)
+            return grown(self.trace, node, items)
         self.trace.commit(region)
         return region.result
 
@@ -421,7 +427,8 @@ class Expressions:
 
     def eval_SetComp(self, node: ast.SetComp) -> Any:
         found: set[Any] = set()
-        self.comprehend(node, lambda: found.add(self.key(self.expression(node.elt), True)))
+        items = self.expression(node.generators[0].iter)
+        self.comprehend(node, items, lambda: found.add(self.key(self.expression(node.elt), True)))
         return self.trace.new(found)
 
     def eval_DictComp(self, node: ast.DictComp) -> Any:
@@ -431,7 +438,7 @@ class Expressions:
             key = self.key(self.expression(node.key))
             found[key] = self.expression(node.value)
 
-        self.comprehend(node, add)
+        self.comprehend(node, self.expression(node.generators[0].iter), add)
         return self.trace.new(found)
 
     def key(self, x: Any, is_element: bool = False) -> Any:
@@ -441,23 +448,25 @@ class Expressions:
         use_as_key(self.trace, x)
         return x
 
-    def comprehend(self, node: Any, add: Callable[[], None]) -> None:
-        first = self.expression(node.generators[0].iter)
+    def comprehend(self, node: Any, first: Any, add: Callable[[], None], each: Any = None) -> None:
+        """Unroll the iterations of a comprehension; ``each(trace, x)`` gives the items of ``x``."""
         scope = Scope(local_names(node), self.trace.scope, None, self.trace.scope.name)
         scope.is_comprehension = True
         self.trace.new(scope.vars)
         self.trace.scopes.append(scope)
         try:
-            self.generate(node.generators, 0, first, add)
+            self.generate(node.generators, 0, first, add, each or (lambda trace, x: trace.iterate(x)))
         finally:
             self.trace.scopes.pop()
 
-    def generate(self, generators: list[ast.comprehension], depth: int, iterable: Any, add: Callable[[], None]) -> None:
+    def generate(
+        self, generators: list[ast.comprehension], depth: int, iterable: Any, add: Callable[[], None], each: Any
+    ) -> None:
         if depth == len(generators):
             add()
             return
         here = generators[depth]
-        for x in self.trace.iterate(iterable if depth == 0 else self.expression(here.iter)):
+        for x in each(self.trace, iterable if depth == 0 else self.expression(here.iter)):
             self.trace.statements.assign(here.target, x)
             tests = [self.truth(self.expression(test)) for test in here.ifs]
             traced = next((t for t in tests if not isinstance(t, bool)), None)
@@ -466,4 +475,4 @@ class Expressions:
                     self.trace.value(traced), "the condition of a comprehension; use np.where or a mask"
                 )
             if all(tests):
-                self.generate(generators, depth + 1, None, add)
+                self.generate(generators, depth + 1, None, add, each)

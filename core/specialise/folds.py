@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import BadInput
 from ..ir.dynamic import walk
 from ..source.trees import fill_locations
+from .comprehensions import counted
 from .fused_loops import can_fuse
 from .iterators import Iterator, Walk, remaining
 from .loop_statements import UNROLLED, Uncounted
@@ -32,11 +33,13 @@ class Folds:
 
     def fold(self, iterable: Any, start: Any, combine: Callable[[Any, Any], Any]) -> Any:
         """Fold ``combine`` over an iterable; as a loop if it has many or an unknown number of items of one form."""
-        if is_fused(iterable) and self.trace.allows("may_grow"):
+        is_nested = isinstance(iterable, Generator) and iterable.is_fresh and len(iterable.node.generators) > 1
+        if is_fused(iterable) and self.trace.allows("may_grow") or is_nested and self.trace.may_grow:
             iterable = self.trace.call(list, iterable)
         generator = iterable if isinstance(iterable, Generator) else None
         if generator is not None and not (generator.is_fresh and len(generator.node.generators) == 1):
-            for x in self.trace.iterate(generator):
+            items = self.trace.iterate(generator)
+            for x in counted(self.trace, items) if is_nested else items:
                 start = combine(start, x)
             return start
         source = iterable if generator is None else generator.first

@@ -32,7 +32,7 @@ def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
     elif type(x) is Choice:
         numbers_in((x.which, x.options), found)
     elif type(x) is Rows:
-        found += (x.length, *x.columns)
+        found += x.columns if x.is_full else (x.length, *x.columns)
     elif type(x) is Text:
         found += x.values
     elif type(x) is Derived:
@@ -84,7 +84,7 @@ def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
         which = rebuilt(x.which, parts, keep)
         return Choice(which, [rebuilt(e, parts, keep) for e in x.options])
     if type(x) is Rows:
-        return x.of(next(parts), [next(parts) for _ in x.columns])
+        return x.of(x.length if x.is_full else next(parts), [next(parts) for _ in x.columns])
     if type(x) is Text:
         return Text(x.template, [Scalar(current().value(next(parts))) for _ in x.values])
     if type(x) is Derived:
@@ -120,7 +120,7 @@ def same_form(a: Any, b: Any) -> bool:
     if type(a) is Choice:
         a, b = a.options, b.options
     if type(a) is Rows:
-        return (a.capacity, a.kinds) == (b.capacity, b.kinds) and same_form(a.item, b.item)
+        return (a.capacity, a.is_full, a.kinds) == (b.capacity, b.is_full, b.kinds) and same_form(a.item, b.item)
     if type(a) is Text:
         return same_text(a, b)
     if type(a) is Derived:

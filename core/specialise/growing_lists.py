@@ -160,7 +160,7 @@ def made_of(trace: Any, x: Any, form: Form, is_fixed: bool, read: Callable[[Any]
     """Return the items of a list or tuple as rows of the form's types and capacity; ``read`` reads its numbers."""
     rows = rows_of(x)
     if rows is not None:
-        return _reformed(trace, rows, form, is_fixed)
+        return reformed(trace, rows, form, is_fixed)
     builder = trace.builder
     value_of: Any = read or trace.value
     table = [
@@ -213,7 +213,7 @@ def _padded(builder: Builder, parts: list[Value], count: int, capacity: int, kin
     return parts[0] if len(parts) == 1 else builder.concatenate(parts, 0, capacity)
 
 
-def _reformed(trace: Any, rows: Rows, form: Form, is_fixed: bool) -> Rows:
+def reformed(trace: Any, rows: Rows, form: Form, is_fixed: bool) -> Rows:
     """Return rows in another form, types and capacity."""
     builder = trace.builder
     given = [c.ir for c in rows.columns]
@@ -356,8 +356,8 @@ def append(trace: Any, x: Any, new: Any) -> None:
         rows = _fit_for(trace, x, new)
     n = length_value(trace, rows)
     if not rows.is_fixed:
-        rows = _reformed(trace, rows, Form(rows.item, rows.kinds, rows.capacity + 1), False)
-    else:
+        rows = reformed(trace, rows, Form(rows.item, rows.kinds, rows.capacity + 1), False)
+    elif id(x) not in trace.roomy:
         is_full = builder.ufunc(np.greater_equal, n, builder.constant(rows.capacity, np.int64))
         builder.end_if(is_full, CapacityExceeded, "a list grew longer than the room that was compiled for it")
         trace.has_capacity = True
@@ -379,7 +379,7 @@ def _fit_for(trace: Any, x: Any, new: Any) -> Rows:
             "a list whose length is known only at run time has items of different kinds or shapes; give its items one kind and shape"
         )
     form.capacity = rows.capacity
-    return _reformed(trace, rows, form, rows.is_fixed)
+    return reformed(trace, rows, form, rows.is_fixed)
 
 
 def _types(trace: Any, x: Any) -> list[ArrayType]:

@@ -58,7 +58,8 @@ def _made(item: Any, values: Iterator[Any]) -> Any:
         return real(item.cls, *(_made(e, values) for e in (item.plain, item.held)))
     rows = rows_of(item)
     if rows is not None:
-        length, columns = int(next(values)), [next(values) for _ in rows.columns]
+        length = rows.capacity if rows.is_full else int(next(values))
+        columns = [next(values) for _ in rows.columns]
         return type(item)(_items(rows, length, columns))
     if isinstance(item, (list, tuple, deque)):
         return of_items(item, [_made(e, values) for e in items_of(item)])

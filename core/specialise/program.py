@@ -106,7 +106,7 @@ class Interpreter(Branches):
         self.changes: list[Changes] = []
         self.made: dict[int, tuple[Any, Any]] = {}
         self.active = []
-        self.recursions = {}
+        self.recursions, self.roomy = {}, {}
         self.tied: dict[int, tuple[Any, str]] = {}
         self.aliases = Aliases(self)
         self.outside = Outside()

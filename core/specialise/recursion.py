@@ -65,7 +65,7 @@ def signature(x: Any, around: tuple[int, ...] = ()) -> Key:
     if type(x) is Derived:
         return Derived, x.cls, signature(x.plain), signature(x.held, around)
     if type(x) is Rows:
-        return Rows, x.capacity, x.kinds, signature(x.item, around)
+        return Rows, x.capacity, x.is_full, x.kinds, signature(x.item, around)
     if isinstance(x, (list, tuple)):
         return (type(x), *(signature(e, around) for e in items_of(x)))
     if isinstance(x, dict):

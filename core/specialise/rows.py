@@ -46,6 +46,11 @@ class Rows:
         self.capacity = capacity
         self.is_fixed = is_fixed
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the length is known, and the columns have no more rows: then it is part of the form."""
+        return isinstance(self.length, int) and self.length == self.capacity
+
     def of(self, length: Any, columns: Any) -> Rows:
         """Return rows of the same form with another length and columns."""
         return Rows(length, tuple(columns), self.item, self.kinds, self.capacity, self.is_fixed)

@@ -247,6 +247,8 @@ class Trace:
     wanted: set[str]  # the options that this trace lacks, and with which it would have gone on in another way
     capacity: int = 0  # of the lists that a loop makes longer: see ``growing_lists``
     has_capacity: bool = False  # whether such a list may become too long
+    growing: int = 0  # in how many comprehensions that are loops the trace is
+    roomy: dict[int, tuple[Any, int]]  # lists that cannot become longer than the capacity noted here, by id
     ranges: Mapping[int, Interval] = {}  # in which ints among the leaves may be assumed to lie: see ``assumed_ranges``
     assumed: set[int]  # the leaves for which that is assumed
     is_strong: bool = False  # whether backward sweeps use the products of ``strong_zero``

@@ -17,6 +17,8 @@ from ...ir.dynamic import Function, walk
 from ...ir.places import Calls, raised_at
 from ...ir.typed import STACK, Dim
 from ...passes.accumulations import as_additions
+from ...passes.contractions import as_products
+from ...passes.ragged_loops import by_elements
 from . import (  # noqa: F401  they register themselves
     arrays,
     elementwise,
@@ -49,7 +51,7 @@ def compile_function(function: Function) -> XlaProgram:
                 f"{function.filename}:{op.line}: {name} calls itself to a depth that is known only when the program runs; XLA has no recursion. Compile for "
                 "target='native', or write it as a loop"
             )
-    return XlaProgram(as_additions(function))
+    return XlaProgram(as_products(by_elements(as_additions(function))))
 
 
 class XlaProgram:

@@ -71,22 +71,27 @@ def _of_rows(trace: Trace, x: Any) -> Value:
     n = builder.cast(trace.value(rows.length), np.int64)
     size: Any = int(n.constant) if n.is_constant else Dim(n, rows.capacity)
 
-    def of(item: Any, columns: Any) -> Value:
+    def of(item: Any, columns: Any, axis: int) -> Value:
         if isinstance(item, (Scalar, Array, *NUMBERS)):
             column = next(columns).ir
             spec = (("s", 1), *[":"] * (column.type.ndim - 1))
             return builder.getitem(column, [builder.constant(0, np.int64)], spec, [size])
-        if type(item) not in (list, tuple) or not item or type(item[0]) is Rows:
+        if type(item) not in (list, tuple) or not item:
             raise BadInput("a list of objects cannot become an array of numbers; make a list of numbers of them")
-        parts = [of(e, columns) for e in item]
+        inner = rows_of(item)
+        if inner is not None and not inner.is_full:
+            raise BadInput("a list of lists whose lengths are known only at run time cannot become an array")
+        if inner is not None:
+            return of(inner.item, columns, axis + 1)
+        parts = [of(e, columns, axis) for e in item]
         dtype = np.result_type(*(p.type.dtype for p in parts))
         shape = parts[0].type.shape
         if any(p.type.shape != shape for p in parts):
             raise BadInput("a list of tuples whose entries have different shapes cannot become an array")
-        apart = [builder.reshape(builder.cast(p, dtype), (shape[0], 1, *shape[1:])) for p in parts]
-        return builder.concatenate(apart, 1, len(apart))
+        apart = [builder.reshape(builder.cast(p, dtype), (*shape[:axis], 1, *shape[axis:])) for p in parts]
+        return builder.concatenate(apart, axis, len(apart))
 
-    return of(rows.item, iter(rows.columns))
+    return of(rows.item, iter(rows.columns), 1)
 
 
 def full_like(builder: Builder, x: Value, shape: Shape) -> Value:
