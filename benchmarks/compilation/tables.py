@@ -16,13 +16,25 @@ SLOW = 3
 def table(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:
     """Times: hand-written in ms, the others relative to it; last row: geometric means over the programs that run."""
     others = [c for c in contenders if c != "hand"]
-    rows = [["program", "by hand, ms", *(f"{c}, x" for c in others), "native / JAX", "eager, x (small)"]]
+    rows = [
+        [
+            "program",
+            "by hand, ms",
+            *(f"{c}, x" for c in others),
+            "native / JAX",
+            "xla / JAX, switch",
+            "eager, x (small)",
+        ]
+    ]
     for o in outcomes:
         hand = f"{o.seconds['hand'] * 1e3:.3g}" if "hand" in o.seconds else _why(o, "hand")
         cells = [f"{r:.2f}" if (r := o.ratio(c)) is not None else _why(o, c) for c in others]
-        rows.append([o.program.name, hand, *cells, _over(o), _eager(o)])
+        rows.append(
+            [o.program.name, hand, *cells, _over(o, "native", "JAX"), _over(o, "xla", "JAX, switch"), _eager(o)]
+        )
     means = [_mean([o.ratio(c) for o in outcomes]) for c in others]
-    return [*rows, ["geometric mean", "", *means, "", _mean([_eager_ratio(o) for o in outcomes])]]
+    over = _mean([_quotient(o, "xla", "JAX, switch") for o in outcomes])
+    return [*rows, ["geometric mean", "", *means, "", over, _mean([_eager_ratio(o) for o in outcomes])]]
 
 
 def summary(groups: Mapping[str, Sequence[Outcome]], contenders: Sequence[str]) -> Table:
@@ -84,10 +96,15 @@ def _why(outcome: Outcome, contender: str) -> str:
     return "wrong" if is_wrong(outcome.failures[contender]) else "fails"
 
 
-def _over(outcome: Outcome) -> str:
-    if {"native", "JAX"} <= outcome.seconds.keys():
-        return f"{outcome.seconds['native'] / outcome.seconds['JAX']:.2f}"
-    return ""
+def _over(outcome: Outcome, contender: str, other: str) -> str:
+    quotient = _quotient(outcome, contender, other)
+    return "" if quotient is None else f"{quotient:.2f}"
+
+
+def _quotient(outcome: Outcome, contender: str, other: str) -> float | None:
+    if {contender, other} <= outcome.seconds.keys():
+        return outcome.seconds[contender] / outcome.seconds[other]
+    return None
 
 
 def _is_ahead(outcome: Outcome, contender: str) -> bool:

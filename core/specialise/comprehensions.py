@@ -17,7 +17,7 @@ from ..errors import BadInput
 from ..source.trees import fill_locations
 from .growing_lists import Form, reformed
 from .iterators import remaining
-from .loop_statements import UNROLLED
+from .loop_statements import LONG as MANY, UNROLLED
 from .rows import rows_of
 from .scopes import Scope, local_names
 from .state import put
@@ -63,6 +63,15 @@ def counted(trace: Any, items: Iterable[Any], length: int = 0) -> Iterator[Any]:
 def _can_be_loop(trace: Any) -> bool:
     can_grow, can_unroll = trace.allows("may_grow"), trace.allows("may_unroll")
     return can_grow or not can_unroll
+
+
+def warn_long(trace: Any, emitted: int) -> None:
+    """Warn of a comprehension that was unrolled into so many operations."""
+    if emitted > MANY:
+        trace.warn(
+            f"a comprehension is unrolled into {emitted} operations, because its items cannot be computed by a loop; compiling will take "
+            f"long\n  {trace.where()}"
+        )
 
 
 def collected(trace: Any, generator: Generator) -> Any:

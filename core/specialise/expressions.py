@@ -19,7 +19,7 @@ from ..values.array_classes import is_inherited, is_subclass_array
 from ..values.items import item_of
 from . import text_methods
 from .choices import distributed, distributed_over, narrowed
-from .comprehensions import TooManyOperations, grown, limited
+from .comprehensions import TooManyOperations, grown, limited, warn_long
 from .contents import opened
 from .formatting import formatted
 from .identity import identical
@@ -399,17 +399,21 @@ class Expressions:
             self.comprehend(node, items, lambda: found.append(self.expression(node.elt)), limited)
             return self.trace.new(found)
 
+        start = len(self.trace.builder.out)
         try:
             if not self.trace.may_grow:
-                return unrolled()
-            region = self.trace.run_region(lambda _: unrolled())
+                found = unrolled()
+            else:
+                region = self.trace.run_region(lambda _: unrolled())
+                self.trace.commit(region)
+                found = region.result
         except (NeedsConcrete, TooManyOperations):
             # a length, or whether an item belongs to the list, is not known
             if not self.trace.allows("may_grow"):
                 raise
-            return grown(self.trace, node, items)
-        self.trace.commit(region)
-        return region.result
+            found = grown(self.trace, node, items)
+        warn_long(self.trace, len(self.trace.builder.out) - start)
+        return found
 
     def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
         scope = Scope(local_names(node), self.trace.scope, None, self.trace.scope.name)

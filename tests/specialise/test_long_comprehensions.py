@@ -8,6 +8,7 @@ from path_tester import check_gradient
 
 import morula as mo
 from morula.core.ir.dynamic import walk
+from morula.core.specialise import comprehensions
 
 X = np.linspace(0.1, 1.0, 66)
 ROWS = np.random.default_rng(0).normal(size=(66, 2))
@@ -135,3 +136,11 @@ def test_items_can_be_changed():
         return np.sum(parts[5]) * parts[6][0]
 
     check_gradient("native", program, X, 0.7)
+
+
+def test_a_warning_for_many_unrolled_operations(monkeypatch):
+    monkeypatch.setattr(comprehensions, "MANY", 100)
+    with pytest.warns(
+        RuntimeWarning, match=r"a comprehension is unrolled into \d+ operations, .*\n  in parts_of_different_lengths"
+    ):
+        mo.jit(parts_of_different_lengths, target="native").lower(X, 0.7)
