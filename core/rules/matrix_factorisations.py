@@ -18,8 +18,8 @@ Repeated values. The reciprocal of a difference of eigenvalues is taken as zero 
 So losses of the eigenvalues, or of the projector onto a whole eigenspace, have a finite and correct gradient. A loss
 that weighs eigenvectors of one eigenspace by functions of their eigenvalues, v @ diag(f(lam)) @ v^H, has further terms:
 the limits f'(lam) of the divided differences (Daleckii and Krein). They are second derivatives of the loss, in an
-eigenvalue and an eigenvector, which a pullback does not receive. Where a tape can compute these, ``repeated_values``
-adds the terms; elsewhere such a loss is refused. Equal singular values are treated in the same way, except that the
+eigenvalue and an eigenvector, which a pullback does not receive. On a tape, ``repeated_values`` of ``eager`` adds the terms;
+typed programs find them by rotations of the vectors (``equal_values``). Equal singular values are treated in the same way, except that the
 rotation of U relative to V, which is that of U @ V^H, is determined.
 
 Sources: M. Giles, "Collected matrix derivative results for forward and reverse mode AD", 2008; I. Murray,
@@ -38,7 +38,7 @@ import numpy as np
 from ..errors import NoDerivative
 from .factor_kernels import cholesky_adjoint, half_lower
 from .products import hermitian as dagger
-from .table import as_complex, real_or_complex, vjp
+from .table import as_complex, decomposes, real_or_complex, vjp
 
 SMALL_ORDER = 8
 """Compiled programs handle smaller matrices in loops, and NumPy stacks of them, in less time than by a call for each."""
@@ -104,11 +104,11 @@ def columns_read(*masks: Any) -> Any:
     return found
 
 
-def refuse_weighed(ds: Any, s: Any, m: Any, name: str, read: Any = None) -> None:
-    """Refuse a loss that seems to weigh vectors of one space by functions of their values; ``m`` is V^H dV.
+def weighs(ds: Any, s: Any, m: Any, read: Any = None) -> Any:
+    """Whether a loss seems to weigh vectors of one space by functions of their values; ``m`` is V^H dV.
 
     Where a function of the values is zero (e.g. at the zero matrix), zero cotangents do not show whether the loss
-    depends on the vectors: the loss is then refused if it reads (``read``) such columns.
+    depends on the vectors: it counts if it reads (``read``) such columns.
     """
     mixed = np.abs(m + dagger(m)) > 1e4 * np.spacing(np.max(np.abs(m), axis=(-2, -1), keepdims=True, initial=0.0))
     size = np.max(np.abs(ds), axis=-1, keepdims=True, initial=0.0)[..., None]
@@ -117,7 +117,12 @@ def refuse_weighed(ds: Any, s: Any, m: Any, name: str, read: Any = None) -> None
     if read is not None:
         nothing = (ds[..., None, :] == 0) & (ds[..., :, None] == 0) & (m == 0) & (dagger(m) == 0)
         seen = seen | (nothing & (read[:, None] & read))
-    if np.any(in_one_space(s) & seen):
+    return np.any(in_one_space(s) & seen)
+
+
+def refuse_weighed(ds: Any, s: Any, m: Any, name: str, read: Any = None) -> None:
+    """Refuse a loss that seems to weigh vectors of one space by functions of their values."""
+    if weighs(ds, s, m, read):
         raise NoDerivative(name + " met equal values" + WEIGHED)
 
 
@@ -378,4 +383,5 @@ def svd_pullback(
 
 
 vjp(np.linalg.svd, svd_pullback)
+decomposes(np.linalg.eigh, np.linalg.svd)
 vjp(np.linalg.svdvals, lambda dy, y, x: singular_values_cotangent(dy, x))

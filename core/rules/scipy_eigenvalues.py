@@ -30,7 +30,7 @@ from .products import hermitian as dagger
 from .scipy_factorisations import refuse_overwrite
 from .scipy_linear_algebra import band
 from .stacks import one_by_one
-from .table import as_complex, instead, joint, real_or_complex
+from .table import as_complex, decomposes, instead, joint, real_or_complex
 
 # Eigenvalues: A v = lam B v with V^H B V = 1, so that dlam = v^H (dA - lam dB) v
 
@@ -222,6 +222,7 @@ def scipy_eigvals_pullback(
 
 
 joint(scipy.linalg.eigh, scipy_eigh_pullback)
+decomposes(scipy.linalg.eigh)
 joint(scipy.linalg.eigvalsh, scipy_eigvalsh_pullback)
 instead(scipy.linalg.eigvalsh, eigvalsh_with_vectors, is_whole)
 joint(scipy.linalg.eigh_tridiagonal, one_by_one(eigh_tridiagonal_pullback, 1, 1))

@@ -27,7 +27,7 @@ from .matrix_factorisations import (
     svd_cotangent,
 )
 from .products import hermitian as dagger
-from .table import instead, joint, takes_sequences, vjp
+from .table import decomposes, instead, joint, takes_sequences, vjp
 
 
 def refuse_overwrite(*flags: Any) -> None:
@@ -252,6 +252,7 @@ def is_of_values(
 
 vjp(scipy.linalg.qr, scipy_qr_pullback)
 vjp(scipy.linalg.svd, scipy_svd_pullback)
+decomposes(scipy.linalg.svd)
 vjp(scipy.linalg.svdvals, scipy_svdvals_pullback)
 instead(scipy.linalg.svdvals, svdvals_with_vectors, keeps_argument)
 instead(scipy.linalg.svd, values_with_vectors, is_of_values)

@@ -181,6 +181,16 @@ def riccati_cotangents(
     return along, -along @ dagger(k), z, k @ z @ dagger(k), by_e, None if s is None else -2.0 * z @ dagger(k)
 
 
+def refuse_unsolved(residual: Any, q: Any, x: Any, a: Any) -> None:
+    """Refuse a solution that does not solve its equation, as SciPy 1.17 gives with ``e`` where it balances the matrices."""
+    size = np.max(np.abs(q)) + np.max(np.abs(dagger(a) @ x)) + np.max(np.abs(dagger(a) @ x @ a))
+    if np.max(np.abs(residual)) > 1e-6 * size:
+        raise NoDerivative(
+            "the solution that scipy.linalg gives does not solve the Riccati equation, so that it has no derivative; pass "
+            "balanced=False"
+        )
+
+
 def descriptor(a: Any, e: Any, s: Any, b: Any) -> tuple[Any, Any]:
     return np.eye(len(a), dtype=np.result_type(a)) if e is None else e, np.zeros_like(b) if s is None else s
 
@@ -194,6 +204,8 @@ def solve_continuous_are_pullback(
     """
     e_, s_ = descriptor(a, e, s, b)
     k = np.linalg.solve(r, dagger(b) @ y @ e_ + dagger(s_))
+    along = dagger(a) @ y @ e_
+    refuse_unsolved(along + dagger(along) - (dagger(e_) @ y @ b + s_) @ k + q, q, y, a)
     closed, inverse = a - b @ k, np.linalg.inv(e_)
     z = scipy.linalg.solve_continuous_lyapunov(closed @ inverse, -0.5 * (dy + dagger(dy)))
     return riccati_cotangents(e_, closed, y, k, inverse @ z @ dagger(inverse), e, s, False)
@@ -205,6 +217,7 @@ def solve_discrete_are_pullback(
     """A^H X A - E^H X E - (A^H X B + S) K + Q = 0 with the gain K = (R + B^H X B)^-1 (B^H X A + S^H)."""
     e_, s_ = descriptor(a, e, s, b)
     k = np.linalg.solve(r + dagger(b) @ y @ b, dagger(b) @ y @ a + dagger(s_))
+    refuse_unsolved(dagger(a) @ y @ a - dagger(e_) @ y @ e_ - (dagger(a) @ y @ b + s_) @ k + q, q, y, a)
     closed, inverse = a - b @ k, np.linalg.inv(e_)
     z = scipy.linalg.solve_discrete_lyapunov(closed @ inverse, 0.5 * (dy + dagger(dy)))
     return riccati_cotangents(closed, closed, y, k, inverse @ z @ dagger(inverse), e, s, True)

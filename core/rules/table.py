@@ -321,6 +321,15 @@ def reduces(*functions: Function) -> None:
     REDUCES.update(functions)
 
 
+DECOMPOSITIONS: set[Any] = set()
+"""Functions that return values and vectors of which equal values leave a choice: see ``decomposes``."""
+
+
+def decomposes(*functions: Any) -> None:
+    """Register functions that return (values, vectors), or (left vectors, values, adjoint right vectors), of a matrix."""
+    DECOMPOSITIONS.update(functions)
+
+
 EXPANSIONS: dict[Any, Function] = {}
 
 

@@ -59,19 +59,6 @@ def test_a_function_of_a_matrix_made_of_its_eigenvectors(name, eigh, is_complex)
         np.testing.assert_allclose(by_vectors(a), by_formula(a), rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("is_complex", [False, True])
-def test_its_second_derivative(is_complex):
-    f, closed = FUNCTIONS["its cube"]
-
-    def along(value):
-        g = mo.grad(lambda a: loss(value(a), is_complex))
-        return mo.grad(lambda a: np.sum(np.real(g(a)) * W) + np.sum(np.imag(g(a)) * C))
-
-    by_vectors, by_formula = along(lambda a: rebuilt(np.linalg.eigh, f, a)), along(lambda a: closed(read(a)))
-    for a in matrices(is_complex):
-        np.testing.assert_allclose(by_vectors(a), by_formula(a), rtol=1e-8, atol=1e-10)
-
-
 def test_a_jacobian_a_pullback_called_twice_and_a_checkpoint():
     a = 4 * np.eye(3)
     expected = mo.jacobian(lambda a: scipy.linalg.sqrtm(read(a)))(a)
@@ -170,17 +157,6 @@ def test_eigenvalues_alone_on_every_path(path):
 # What is refused
 
 
-@pytest.mark.parametrize("target", PATHS[1:])
-def test_compiled_code_refuses_a_loss_that_weighs_vectors_of_equal_values(target):
-    gradient = mo.jit(mo.grad(lambda a: np.sum(C * rebuilt(np.linalg.eigh, np.square, a))), target=target)
-    distinct = np.diag([1.0, 2.0, 4.0])
-    expected = mo.grad(lambda a: np.sum(C * (read(a) @ read(a))))(distinct)
-    np.testing.assert_allclose(gradient(distinct), expected, atol=1e-12)
-    for equal in (0.5 * np.eye(3), np.zeros((3, 3)) + np.diag([1.0, 1.0, 2.0])):
-        with pytest.raises(mo.NoDerivative, match=r"numpy\.linalg\.eigh met equal values.*outside of mo\.jit"):
-            gradient(equal)
-
-
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("mode", ["forward", "taylor"])
 def test_forward_modes_refuse_vectors_that_are_orthogonal_to_ones(mode, path):
@@ -203,11 +179,11 @@ def test_a_decomposition_made_from_another_one_is_refused():
         mo.grad(lambda a: np.sum(C * root(root(a))))(4 * np.eye(3))
 
 
-def test_a_third_derivative_is_refused():
+def test_a_second_derivative_is_refused():
+    """The first derivative at the point does not say how it changes where equal values split."""
     first = lambda a: np.sum(mo.grad(lambda a: np.sum(C * rebuilt(np.linalg.eigh, np.square, a)))(a) * W)  # noqa: E731
-    second = lambda a: np.sum(mo.grad(first)(a) * C)  # noqa: E731
-    with pytest.raises(mo.NoDerivative, match=rf"eigh, called at {__file__}:\d+, .* of first and second order only"):
-        mo.grad(second)(0.5 * np.eye(3))
+    with pytest.raises(mo.NoDerivative, match=rf"eigh, called at {__file__}:\d+, .* of first order only"):
+        mo.grad(first)(0.5 * np.eye(3))
 
 
 # Values of zero, where cotangents of zero do not tell what the loss is made of
@@ -247,24 +223,10 @@ def test_matrices_of_every_rank_made_of_their_singular_vectors(name, shape, is_c
             np.testing.assert_allclose(mo.grad(weighed(f, full, weights))(x), expected, rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("is_complex", [False, True])
-def test_their_second_derivatives(shape, is_complex):
-    f, closed = ODD["its cube"]
-    weights, along = of_rank(5, shape, is_complex), of_rank(4, shape, is_complex)
-    for rank in range(3):
-        x = of_rank(rank, shape, is_complex)
-        found, expected = (
-            mo.grad(lambda a, g=mo.grad(h): np.real(np.sum(along * g(a))))(x)
-            for h in (weighed(f, False, weights), lambda a: np.real(np.sum(np.conj(weights) * closed(a))))
-        )
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
-
-
 @pytest.mark.parametrize("target", PATHS[1:])
 @pytest.mark.parametrize("library", [np.linalg, scipy.linalg], ids=["numpy", "scipy"])
-def test_compiled_code_refuses_what_cotangents_of_zero_do_not_tell(target, library):
-    """The tangent of a material law at rest; eager code knows it."""
+def test_values_of_zero_whose_cotangents_are_zero(target, library):
+    """The tangent of a material law at rest; compiled code refuses singular values of zero in rectangular matrices."""
 
     def shear(a):
         return rebuilt(library.eigh, lambda d: d, a)[0, 1]
@@ -272,8 +234,7 @@ def test_compiled_code_refuses_what_cotangents_of_zero_do_not_tell(target, libra
     rest = np.zeros((2, 2))
     assert mo.grad(shear)(rest).tolist() == [[0.0, 0.0], [1.0, 0.0]]
     gradient = mo.jit(mo.grad(shear), target=target)
-    with pytest.raises(mo.NoDerivative, match=r"py\.linalg\.eigh met equal values.*outside of mo\.jit"):
-        gradient(rest)
+    np.testing.assert_allclose(gradient(rest), mo.grad(shear)(rest), atol=1e-15)
     bent = np.array([[0.3, 0.1], [0.1, 0.2]])
     np.testing.assert_allclose(gradient(bent), mo.grad(shear)(bent), atol=1e-13)
 

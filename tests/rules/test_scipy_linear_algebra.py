@@ -358,6 +358,26 @@ def test_riccati_in_descriptor_form(solver, kind):
     check_gradients(lambda s: np.abs(solver(a / 2, b, np.eye(2), np.eye(1), s=s / 4)[0, 1]), s, order=1, rtol=1e-5)
 
 
+def test_a_range_of_eigenvalues_is_no_array():
+    a = positive((3, 3))
+    check_gradients(lambda a: np.sum(linalg.eigh(a, subset_by_value=(-1.0, 1e9))[0] ** 2), a)
+    check_gradients(lambda a: np.sum(linalg.eigvalsh(a, subset_by_value=[-1.0, 1e9]) ** 2), a)
+
+
+def test_a_riccati_solution_that_does_not_solve_its_equation_is_refused():
+    """SciPy's balancing spoils the solution for a general ``e``."""
+    a = np.random.default_rng(3).normal(size=(4, 4)) + np.diag([2.0, 5.0, 8.0, 11.0])
+    q = 2 * np.eye(4)
+
+    def solved(a, balanced):
+        return linalg.solve_continuous_are(a / 3, a, q, q, np.eye(4) + a / 40, balanced=balanced)
+
+    check_gradients(lambda a: np.sum(solved(a, False) ** 2), a, order=1, rtol=1e-5)
+    if np.max(np.abs(solved(a, True) - solved(a, False))) > 1e-4:  # a version of SciPy may solve it
+        with pytest.raises(mo.NoDerivative, match="does not solve the Riccati equation.*balanced=False"):
+            mo.grad(lambda a: np.sum(solved(a, True) ** 2))(a)
+
+
 # ---- matrices of a given structure
 
 

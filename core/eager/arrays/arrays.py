@@ -74,7 +74,7 @@ def call_rule(tape: Tape, rule: Any, args: tuple[Any, ...], kwargs: dict[str, An
                 return call_rule(tape, rule, (*args[:i], converted, *args[i + 1 :]), kwargs)
     if rule.reads_arrays:
         args = tuple([_array_of(tape, x, rule, i) if isinstance(x, (list, tuple)) else x for i, x in enumerate(args)])
-        sequences = [k for k, x in kwargs.items() if isinstance(x, (list, tuple)) and k != "out"]
+        sequences = [k for k, x in kwargs.items() if isinstance(x, (list, tuple)) and k not in TAKEN_AS_THEY_ARE]
         kwargs = {**kwargs, **{k: _array_of(tape, kwargs[k], rule) for k in sequences}}
     if len(args) > rule.position_of_out:
         args, kwargs = named_out(rule, args, kwargs)
@@ -136,6 +136,10 @@ def _kinds(x: Any) -> Iterator[type]:
             yield from _kinds(e)
         else:
             yield float if isinstance(e, float) else type(e)
+
+
+TAKEN_AS_THEY_ARE = {"out", "subset_by_index", "subset_by_value", "select_range"}
+"""Keyword arguments that no function reads as an array of numbers: SciPy asks whether a range of eigenvalues is given."""
 
 
 def _as_number(tape: Tape, function: Any, x: Any) -> Any:

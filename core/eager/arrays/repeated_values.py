@@ -4,22 +4,23 @@ The gradient then contains terms f'(lam), limits of divided differences.  The co
 point do not determine them: they are second derivatives of the loss with respect to a value and a vector.  So where a
 decomposition gives equal values, an extra tape is put between the run and the enclosing derivative.  It records the
 computations from ``lam`` and ``v`` and the backward sweep down to them.  Sweeping it from the cotangent of ``lam`` to
-``v`` gives the second derivatives.
+``v`` gives the second derivatives.  The limits are those at the point alone: how the gradient changes where equal values
+split depends on third derivatives of the loss, so a derivative of the gradient is refused there.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...errors import NoDerivative
 from ...rules import find_rule
+from ...rules.equal_values import as_distinct
 from ...rules.matrix_factorisations import (
     diagonal_matrix,
     in_one_space,
-    reciprocal_gaps,
     resolution,
     safe_reciprocal,
     without_complement,
@@ -28,7 +29,6 @@ from ...rules.products import hermitian as dagger
 from ...rules.registry import HANDLERS
 from ...rules.table import pull
 from ...source.definitions import user_frame
-from ..recorded.call import call
 from ..recorded.tape import Cotangents, Record, Tape, sweep
 from .apply import pull_back
 from .arrays import call_rule
@@ -117,28 +117,22 @@ def _pull_equal(table: Cotangents, record: Record) -> None:
     used = table.reached(values) and (table.reached(left) or right is not None and table.reached(right))
     if not used or not _is_recorded_on(level, table):
         return pull_back(table, tuple(plain))
-    if _orders(level.parent) > 1:
+    if _is_differentiated(level.parent):
         raise NoDerivative(
             f"{met.what} met equal values; a loss that uses both the values and their vectors then has derivatives "
-            "of first and second order only. For higher orders use scipy.linalg.sqrtm, expm, logm or polar"
+            "of first order only. For higher orders use scipy.linalg.sqrtm, expm, logm or polar"
         )
     dvalues = table.run(np.copy, table.window(values))
-    n = np.shape(values)[-1]
-    turns: Any = []
-    for delta in _directions(n, level.parent is not None):
-        inner = Cotangents(None if level.parent is None else functools.partial(call, level.parent), level.parent)
-        inner.tape = level
-        inner.add(dvalues, np.array(np.broadcast_to(delta, np.shape(values)), dtype=np.asarray(values).dtype))
-        met.asked, met.found = True, None
-        try:
-            sweep(level, inner)
-        finally:
-            met.asked = False
-        turns.append(_vectors(met, right is not None))
-    scales = _scales(n, level.parent is not None)
-    run = functools.partial(call, level.parent) if level.parent is not None else lambda f, *a: f(*a)
-    dy = table.take(y)
-    found = run(_cotangent, rule, dy, y, args, kwargs, turns, scales)
+    delta = np.arange(1.0, np.shape(values)[-1] + 1)
+    inner = Cotangents(None, level.parent)
+    inner.tape = level
+    inner.add(dvalues, np.array(np.broadcast_to(delta, np.shape(values)), dtype=np.asarray(values).dtype))
+    met.asked, met.found = True, None
+    try:
+        sweep(level, inner)
+    finally:
+        met.asked = False
+    found = _cotangent(rule, table.take(y), y, args, kwargs, _vectors(met, right is not None))
     level.records.append((_refuse_chain, found, met))
     table.add(args[0], found)
 
@@ -165,92 +159,66 @@ CHAIN = (
 )
 
 
-def _orders(tape: Tape | None) -> int:
-    """Return the number of derivatives that record on a tape and its enclosing tapes, without extra tapes."""
-    count = 0
-    while tape is not None:
-        count, tape = count + (not tape.is_between), tape.parent
-    return count
+def _is_differentiated(tape: Tape | None) -> bool:
+    """Whether a derivative records on a tape or those around it, without extra tapes."""
+    while tape is not None and tape.is_between:
+        tape = tape.parent
+    return tape is not None
 
 
-def _directions(n: int, again: bool) -> list[Any]:
-    """Return directions that split equal values: one per value if differentiated again, else one for all values."""
-    return [np.eye(n)[k] for k in range(n)] if again else [np.arange(1.0, n + 1)]
+def _cotangent(rule: Any, dy: Any, y: Any, args: Any, kwargs: Any, turned: tuple[Any, Any]) -> Any:
+    """Return the cotangent of the matrix: that of the rule plus the limits for pairs of equal values.
 
-
-class _Scale(NamedTuple):
-    """Factors that turn the rotations along one direction into limits.
-
-    ``apart`` and ``together`` are for pairs, by difference and sum of their values; ``single`` is for one value.
+    ``turned``: how the cotangents of left and right vectors change as the values grow by 1, 2, 3, ...
     """
-
-    apart: np.ndarray
-    together: np.ndarray
-    single: np.ndarray
-
-
-def _scales(n: int, again: bool) -> list[_Scale]:
-    """Return the factors for each direction; a pair splits symmetrically."""
-    if not again:
-        delta = np.arange(1.0, n + 1)
-        return [_Scale(0.5 * safe_reciprocal(delta - delta[:, None]), 0.5 / (delta + delta[:, None]), 1 / delta)]
-    unit = np.eye(n)
-    return [_Scale(0.25 * (e - e[:, None]), 0.25 * np.maximum(e, e[:, None]), e) for e in unit]
-
-
-def _cotangent(rule: Any, dy: Any, y: Any, args: Any, kwargs: Any, turns: Any, scales: Any) -> Any:
-    """Return the cotangent of the matrix: that of the rule plus the limits for pairs of equal values."""
     if len(y) == 3:
         u, s, vh = y
         k = s.shape[-1]
         v = dagger(vh)
         du, ds, dvh = dy
-        limit = diagonal_matrix(ds)
-        outside: Any = 0.0
-        for (nu, nvh), scale in zip(turns, scales):
-            nv = None if nvh is None else dagger(nvh)
-            limit = limit + _limit(nv, v, s, scale) + _limit(nu, u, s, scale)
-            limit = limit + _limit_at_zero(nu, u, s, scale) - _limit_at_zero(nv, v, s, scale)
-            outside = outside + _limit_outside(nu, u, s, scale) @ vh[..., :k, :]
-            outside = outside + u[..., :k] @ dagger(_limit_outside(nv, v, s, scale))
+        nu, nv = turned[0], None if turned[1] is None else dagger(turned[1])
+        limit = diagonal_matrix(ds) + _limit(nv, v, s) + _limit(nu, u, s)
+        limit = limit + _limit_at_zero(nu, u, s) - _limit_at_zero(nv, v, s)
+        outside = _limit_outside(nu, u, s) @ vh[..., :k, :] + u[..., :k] @ dagger(_limit_outside(nv, v, s))
         return pull(rule, (du, None, dvh), y, args, kwargs)[0] + u[..., :k] @ limit @ vh[..., :k, :] + outside
-    (dlam, dv), (lam, v) = dy, y
-    turn = reciprocal_gaps(lam) * (dagger(v) @ dv)
-    for (n, _), scale in zip(turns, scales):
-        turn = turn + _limit(n, v, lam, scale)
-    apart = np.broadcast_to(np.arange(1.0, lam.shape[-1] + 1), lam.shape).astype(lam.dtype)
-    # Call the rule with distinct values and vectors scaled to match, so that it shapes the limits like its argument.
-    dv = v @ (turn * (apart[..., None, :] - apart[..., :, None]))
-    return pull(rule, (dlam, dv), (apart, v), args, kwargs)[0]
+    lam, v = y
+    apart, dv = as_distinct(dy[1], lam, v, _limit(turned[0], v, lam))
+    return pull(rule, (dy[0], dv), (apart, v), args, kwargs)[0]
 
 
-def _limit(n: Any, v: Any, s: Any, scale: _Scale) -> Any:
+def _growth(s: Any) -> Any:
+    return np.arange(1.0, s.shape[-1] + 1)
+
+
+def _limit(n: Any, v: Any, s: Any) -> Any:
     """Return the limit of the rotation within the space of equal values; ``n`` is the loss's second derivative."""
     if n is None:
         return 0.0
     v, n = without_complement(n, v, s.shape[-1])
     m = dagger(v) @ n
-    return np.where(in_one_space(s), (m - dagger(m)) * scale.apart, 0.0)
+    delta = _growth(s)
+    return np.where(in_one_space(s), (m - dagger(m)) * 0.5 * safe_reciprocal(delta - delta[:, None]), 0.0)
 
 
-def _limit_at_zero(n: Any, v: Any, s: Any, scale: _Scale) -> Any:
+def _limit_at_zero(n: Any, v: Any, s: Any) -> Any:
     """Return the limit of the relative rotation of left and right vectors where both values are zero: pairs, phases."""
     if n is None:
         return 0.0
     v, n = without_complement(n, v, s.shape[-1])
     m = dagger(v) @ n
-    at_zero = s <= resolution(s)
-    turn = (m - dagger(m)) * scale.together
-    return np.where(at_zero[..., None, :] & at_zero[..., :, None], turn, 0.0)
+    at_zero, delta = s <= resolution(s), _growth(s)
+    return np.where(
+        at_zero[..., None, :] & at_zero[..., :, None], (m - dagger(m)) * 0.5 / (delta + delta[:, None]), 0.0
+    )
 
 
-def _limit_outside(n: Any, v: Any, s: Any, scale: _Scale) -> Any:
+def _limit_outside(n: Any, v: Any, s: Any) -> Any:
     """Return the limit of the rotation of vectors of value zero out of the space spanned by all vectors."""
     k = s.shape[-1]
     if n is None or v.shape[-2] == k:
         return np.zeros_like(v[..., :k])
     v, n = without_complement(n, v, k)
-    return np.where((s <= resolution(s))[..., None, :], (n - v @ (dagger(v) @ n)) * scale.single, 0.0)
+    return np.where((s <= resolution(s))[..., None, :], (n - v @ (dagger(v) @ n)) / _growth(s), 0.0)
 
 
 def _is_recorded_on(level: Tape, table: Cotangents) -> bool:

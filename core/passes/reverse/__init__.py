@@ -4,6 +4,7 @@
     sweep           the adjoint of blocks: calls and branches
     loops           the adjoint of loops, and how the values of each iteration are saved
     by_rule         adjoints of NumPy and SciPy functions, from the table of rules (``formulas`` writes its formulas)
+    equal_values    adjoints of decompositions where eigenvalues or singular values may be equal
     kept            functions replaced by kernels whose adjoints use the forward sweep's factors again
     structural      adjoints of typed IR's own operations: indexing, shapes, stacks
     recursion       functions that call themselves

@@ -135,31 +135,41 @@ def _quotient(builder: Builder, dy: Value, slope: Value) -> Value | None:
 def _by_pullbacks(
     builder: Builder, op: Operation, rule: Rule, cotangents: Cotangents, dys: Sequence[Value | None]
 ) -> None:
-    several = len(op.results) > 1
-    dy: Any = tuple(dys) if several else dys[0]
-    y: Any = tuple(op.results) if several else op.results[0]
-    options = {k: v.constant for k, v in op.named.items()}
-    args = [dy, y, *(v.constant if v.is_constant else v for v in op.positional)]
-
-    def pulled(pullback: Any) -> Any:
-        if is_formula(pullback) and not several:
-            return write(builder, pullback, args, options)
-        asked = {"read": tuple(_read(builder, g) for g in dys)} if "read" in signature(pullback).parameters else {}
-        return _interpreted(builder, op, pullback, args, options | asked)
-
-    if rule.together is not None:
-        gs = pulled(rule.together)
-    else:
-        gs = []
-        for operand, pullback in zip(op.positional, rule.pullbacks):
-            if operand in cotangents.active and pullback is None:
-                raise NoDerivative(
-                    f"{name_of(op)} has no derivative with respect to one of its arguments (line {op.line})"
-                )
-            gs.append(pulled(pullback) if operand in cotangents.active else None)
+    gs = pulled(builder, op, rule, cotangents.active, dys, op.results, op.positional)
     for operand, g in zip(op.positional, gs):
         if operand in cotangents.active and g is not None:
             cotangents.add(operand, g if isinstance(g, Value) else builder.constant(g))
+
+
+def pulled(
+    builder: Builder, op: Operation, rule: Rule, active: Collection[Value], dys: Sequence[Value | None],
+    results: Sequence[Value], operands: Sequence[Value],
+) -> Sequence[Any]:  # fmt: skip
+    """Write a rule's pullback for these cotangents and results of a call; return what it gives for the operands."""
+    several = len(op.results) > 1
+    dy: Any = tuple(dys) if several else dys[0]
+    y: Any = tuple(results) if several else results[0]
+    options = {k: v.constant for k, v in op.named.items()}
+    args = [dy, y, *(v.constant if v.is_constant else v for v in operands)]
+
+    def written(pullback: Any) -> Any:
+        if is_formula(pullback) and not several:
+            return write(builder, pullback, args, options)
+        asked = {"read": entries_read(builder, dys)} if "read" in signature(pullback).parameters else {}
+        return _interpreted(builder, op, pullback, args, options | asked)
+
+    if rule.together is not None:
+        return written(rule.together)
+    gs = []
+    for operand, pullback in zip(op.positional, rule.pullbacks):
+        if operand in active and pullback is None:
+            raise NoDerivative(f"{name_of(op)} has no derivative with respect to one of its arguments (line {op.line})")
+        gs.append(written(pullback) if operand in active else None)
+    return gs
+
+
+def entries_read(builder: Builder, dys: Sequence[Value | None]) -> tuple[np.ndarray | None, ...]:
+    return tuple(_read(builder, g) for g in dys)
 
 
 def _read(builder: Builder, dy: Value | None) -> np.ndarray | None:

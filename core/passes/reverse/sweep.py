@@ -19,7 +19,7 @@ from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Operation, Value, definitions
 from ...ir.typed import STACK
 from ..inline import Copy, copy_function, inline, last, rename, uses
-from . import by_rule, loops, structural
+from . import by_rule, equal_values, loops, structural
 from .activity import active_values, may_have_cotangent
 from .cotangents import Cotangents, as_type, strong, zeros
 from .kept import keep as keep_factors
@@ -90,12 +90,16 @@ class Sweep:
 
     def block(self, block: Block, cotangents: Cotangents) -> None:
         """Write the adjoints of a block's operations, last to first; ``cotangents`` has those of its results."""
-        for op in reversed(list(block.operations)):
+        met = equal_values.following(block, self.active)
+        for place, op in reversed(list(enumerate(block.operations))):
+            for later in met.values():
+                if later.end == place + 1:
+                    later.seeds = [cotangents.get(v) for v in later.made]
             if not any(r in self.active for r in op.results) and not any(map(self._holds_active, op.blocks)):
                 continue
             self.builder.line = op.line
             if op.kind == "call":
-                self.call(op, block, cotangents)
+                self.call(op, block, cotangents, met.get(op))
             elif op.kind == "if":
                 self.branches(op, block, cotangents)
             elif self._is_reached(op, [cotangents.get(r) for r in op.results]):
@@ -175,7 +179,9 @@ class Sweep:
 
     # Operations
 
-    def call(self, op: Operation, block: Block, cotangents: Cotangents) -> None:
+    def call(
+        self, op: Operation, block: Block, cotangents: Cotangents, following: equal_values.Following | None
+    ) -> None:
         dys = [cotangents.take(r) for r in op.results]
         if not self._is_reached(op, dys):
             return
@@ -185,6 +191,8 @@ class Sweep:
             self.called.adjoint(self, op, cotangents, dys)
         elif op.callee in structural.ADJOINTS:
             structural.ADJOINTS[op.callee](self.builder, op, cotangents, dys)
+        elif following is not None and equal_values.weighs_vectors(op, dys):
+            equal_values.adjoint(self, op, following, cotangents, dys)
         else:
             by_rule.adjoint(self.builder, op, cotangents, dys)
 

@@ -76,7 +76,7 @@ def lu_solve(
 
     lu, piv = lu_and_piv
     if value(trace, lu).type.ndim > 2:
-        raise refuse("scipy.lu_solve of a stack of matrices", "call it for each matrix")
+        return trace.calls.interpret(_lu_solve_stack, (lu, piv, b, trans), {})  # type: ignore[attr-defined]
     a = _matrix(trace, lu, b)
     if a is not None:
         return call(trace, solved_by_lu, (a, b, lu, piv, trans, check_finite), {})
@@ -89,6 +89,26 @@ def lu_solve(
     found = trace.call(scipy.linalg.solve_triangular, lu, b, trans=trans)
     found = trace.call(scipy.linalg.solve_triangular, lu, found, trans=trans, **lower)
     return trace.call(operator.getitem, found, trace.call(np.argsort, order))
+
+
+def _lu_solve_stack(lu: Any, piv: Any, b: Any, trans: int) -> Any:
+    """``scipy.linalg.lu_solve`` of a stack of factors; ``b`` is a vector or a stack of matrices."""
+    import scipy.linalg
+
+    from ...rules.scipy_factorisations import interchanged, rows
+
+    is_vector, n = np.ndim(b) == 1, np.shape(lu)[-1]
+    x = np.asarray(b)[:, None] if is_vector else np.asarray(b)
+    x = np.broadcast_to(x, (*np.broadcast_shapes(np.shape(lu)[:-2], np.shape(x)[:-2]), *np.shape(x)[-2:]))
+    order = interchanged(piv, n)
+    if trans == 0:
+        x = scipy.linalg.solve_triangular(lu, rows(x, order), lower=True, unit_diagonal=True)
+        x = scipy.linalg.solve_triangular(lu, x)
+    else:
+        x = scipy.linalg.solve_triangular(lu, x, trans=trans)
+        x = scipy.linalg.solve_triangular(lu, x, trans=trans, lower=True, unit_diagonal=True)
+        x = rows(x, np.argsort(order, axis=-1))
+    return x[..., 0] if is_vector else x
 
 
 @written

@@ -1,0 +1,193 @@
+"""Decompositions with equal eigenvalues or singular values: what the loss's gradient is within the space of their vectors.
+
+Let M = V^H G V, where G is the gradient with respect to the Hermitian matrix A = V diag(lam) V^H.  Its diagonal is the
+cotangent of ``lam``.  Its other entries follow from the cotangent of V divided by differences of eigenvalues, which says
+nothing where two eigenvalues are equal.  But there a rotation R of their vectors leaves A as it is, and with it the loss
+and G.  So the cotangent of ``lam`` for the vectors V R is the diagonal of R^H M R, and
+
+    r = (e_i + c e_j) / sqrt(2), |c| = 1:    r^H M r = (M_ii + M_jj) / 2 + Re(c M_ij)
+
+gives M_ij from gradients of what follows the decomposition, without second derivatives.  All pairs are rotated in the
+rounds of a round-robin tournament, each with c and -c: unless both give the same M_ij, the loss depends on the choice of
+the vectors.  Equal singular values are treated in the same way, with one rotation for the left and right vectors; there
+M is the Hermitian part of U^H G V.
+
+The gradient is right where the values are equal, not where they split: its own derivative is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import NoDerivative
+from .matrix_factorisations import (
+    columns_read,
+    diagonal_matrix,
+    has_equal,
+    in_one_space,
+    reciprocal_gaps,
+    refuse_zeros,
+    resolution,
+    svd_columns_read,
+    weighs,
+    without_complement,
+)
+from .products import hermitian as dagger
+
+
+def columns(read: Any, n: int) -> Any:
+    """A mask of the values and vectors that a loss reads, from the masks of the results; None if they are unknown."""
+    return columns_read(*read) if len(read) == 2 else svd_columns_read(read, n)
+
+
+def meets_equal(s: Any) -> Any:
+    return np.any(has_equal(s))
+
+
+@dataclass(frozen=True)
+class Turns:
+    """The rotations of n vectors."""
+
+    n: int
+    is_complex: bool
+
+    @property
+    def kinds(self) -> int:
+        return 2 if self.is_complex else 1
+
+    @property
+    def rounds(self) -> int:
+        """Of an odd number of vectors one pauses in each round: its partner is itself."""
+        return self.n - 1 + self.n % 2
+
+    @property
+    def count(self) -> int:
+        return self.rounds * 2 * self.kinds
+
+
+def turn(turns: Turns, k: Any) -> tuple[Any, Any, Any]:
+    """The partner of each vector in the k-th turn, the sign of its c, and whether c is imaginary."""
+    n, others = turns.n, turns.rounds
+    i, r = np.arange(n), k // (2 * turns.kinds)
+    partner = np.where(i < others, (r - i) % others, (r * ((others + 1) // 2)) % others)
+    partner = np.where(partner == i, others, partner)
+    partner = np.where(partner >= n, i, partner)
+    is_imaginary = (k // 2) % turns.kinds == 1
+    return partner, (1 - 2 * (k % 2)) * np.where((i < partner) | is_imaginary, 1, -1), is_imaginary
+
+
+def turned_columns(s: Any, turns: Turns, k: Any) -> Any:
+    """A mask of the vectors that the k-th turn rotates."""
+    partner, _, _ = turn(turns, k)
+    return np.any(in_one_space(s) & (np.arange(turns.n) == partner[:, None]), axis=-1)
+
+
+def turns_some(s: Any, turns: Turns, k: Any) -> Any:
+    return np.any(turned_columns(s, turns, k))
+
+
+def turned(x: Any, s: Any, turns: Turns, k: Any) -> Any:
+    """The vectors in the first columns of ``x``, those of equal values ``s`` rotated by the k-th turn."""
+    n = turns.n
+    partner, sign, is_imaginary = turn(turns, k)
+    c = np.where(is_imaginary, 1j, 1.0) * sign if turns.is_complex else sign
+    first = x[..., :n]
+    found = ((first + first[..., partner] * c) / np.sqrt(2.0)).astype(x.dtype)
+    found = np.where(turned_columns(s, turns, k)[..., None, :], found, first)
+    return found if x.shape[-1] == n else np.concatenate([found, x[..., n:]], axis=-1)
+
+
+def turned_pair(u: Any, s: Any, vh: Any, turns: Turns, k: Any) -> tuple[Any, Any]:
+    return turned(u, s, turns, k), dagger(turned(dagger(vh), s, turns, k))
+
+
+def unobserved(s: Any, turns: Turns) -> tuple[Any, Any]:
+    """The least and the largest entries of M that were found, before any was."""
+    least = np.full((turns.kinds, *s.shape[:-1], turns.n, turns.n), np.inf, s.dtype)
+    return least, -least
+
+
+def observed(least: Any, largest: Any, ds_turned: Any, s: Any, turns: Turns, k: Any) -> tuple[Any, Any]:
+    """The same with the entries that the k-th turn gives: real parts, and for complex matrices imaginary parts."""
+    partner, sign, is_imaginary = turn(turns, k)
+    found = (sign * 0.5 * (ds_turned - ds_turned[..., partner]))[..., :, None]
+    is_kind = np.reshape(np.arange(turns.kinds) == is_imaginary * 1, (turns.kinds, *[1] * (s.ndim + 1)))
+    is_seen = is_kind & in_one_space(s) & (np.arange(turns.n) == partner[:, None])
+    return np.where(is_seen, np.minimum(least, found), least), np.where(is_seen, np.maximum(largest, found), largest)
+
+
+def is_turning(s: Any, dv: Any, v: Any, dvh: Any = None, vh: Any = None) -> Any:
+    """Whether a rotation of the vectors of equal values changes the loss; ``vh`` holds the adjoint right vectors, if any."""
+    v, dv = without_complement(dv, v, s.shape[-1])
+    m = dagger(v) @ dv
+    if vh is not None:
+        v, dv = without_complement(dagger(dvh), dagger(vh), s.shape[-1])
+        m = m + dagger(v) @ dv
+    size = np.max(np.abs(m), axis=(-2, -1), keepdims=True, initial=0.0)
+    return np.any(in_one_space(s) & (np.abs(m - dagger(m)) > 1e4 * np.spacing(size)))
+
+
+def entries_of(least: Any, largest: Any, s: Any, ds: Any) -> tuple[Any, Any]:
+    """M for the pairs of equal values, and whether the turns contradict each other."""
+    same = in_one_space(s)
+    least, largest = np.where(same, least, 0.0), np.where(same, largest, 0.0)
+    m, spread = 0.5 * (least + largest), largest - least
+    found = m[0] - 1j * m[1] if len(m) == 2 else m[0]
+    size = np.maximum(np.max(np.abs(found), axis=(-2, -1), initial=0.0), np.max(np.abs(ds), axis=-1, initial=0.0))[
+        ..., None, None
+    ]
+    is_contradicted = np.any(spread > 1e5 * np.spacing(size)) | np.any(
+        np.abs(found - dagger(found)) > 1e5 * np.spacing(size)
+    )
+    return 0.5 * (found + dagger(found)), is_contradicted
+
+
+def refuse_choice(is_refused: Any, name: str) -> None:
+    if is_refused:
+        raise NoDerivative(
+            name
+            + " met equal values, and the loss depends on the choice of their vectors. Use the vectors in products "
+            "that do not, as (v * f(lam)) @ v.conj().T or the projector v @ v.conj().T onto the whole space, inside of one "
+            "mo.jit; or scipy.linalg.sqrtm, expm, logm or polar"
+        )
+
+
+def hermitian_limit(
+    least: Any, largest: Any, is_loose: Any, dlam: Any, dv: Any, lam: Any, v: Any, name: str, read: Any
+) -> tuple[Any, Any]:
+    """Distinct values, and a cotangent of the vectors for which the rule gives the gradient at equal values."""
+    limit, is_contradicted = entries_of(least, largest, lam, dlam)
+    is_loose = is_loose | is_contradicted
+    refuse_choice(is_loose & weighs(dlam, lam, dagger(v) @ dv, read), name)
+    return as_distinct(dv, lam, v, np.where(is_loose, 0.0, limit))
+
+
+def as_distinct(dv: Any, lam: Any, v: Any, limit: Any) -> tuple[Any, Any]:
+    """Distinct values, and a cotangent with which they give the entries that ``lam`` and ``dv`` give, and the ``limit``."""
+    m = reciprocal_gaps(lam) * (dagger(v) @ dv) + limit
+    apart = np.broadcast_to(np.arange(1.0, lam.shape[-1] + 1), lam.shape).astype(lam.dtype)
+    return apart, v @ (m * (apart[..., None, :] - apart[..., :, None]))
+
+
+def singular_limit(
+    least: Any, largest: Any, is_loose: Any, du: Any, ds: Any, dvh: Any, u: Any, s: Any, vh: Any,
+    name: str, read: Any,
+) -> Any:  # fmt: skip
+    """The part of the gradient that the values and the pairs of equal ones contribute."""
+    k = s.shape[-1]
+    v = dagger(vh)
+    limit, is_contradicted = entries_of(least, largest, s, ds)
+    at_zero = s <= resolution(s)
+    is_loose = is_loose | is_contradicted | np.any(in_one_space(s) & at_zero[..., None, :])
+    is_weighed = False
+    for x, dx in ((u, du), (v, None if dvh is None else dagger(dvh))):
+        if dx is not None:
+            first, dfirst = without_complement(dx, x, k)
+            is_weighed = is_weighed | weighs(ds, s, dagger(first) @ dfirst, read)
+    refuse_choice(is_loose & is_weighed, name)
+    if read is not None:
+        refuse_zeros(s, u, v, read)
+    return u[..., :k] @ (diagonal_matrix(ds) + np.where(is_loose, 0.0, limit)) @ vh[..., :k, :]
