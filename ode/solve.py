@@ -154,7 +154,7 @@ def odesolve(
         watch,
         is_dense or is_saving_steps,
     )
-    happened = [_happened(at, states, leaves, y) for at, states in zip(run.event_times, run.event_states)]
+    met = [happened(at, states, leaves, y) for at, states in zip(run.event_times, run.event_states)]
     sol = _dense(run.record, leaves) if is_dense or is_saving_steps else None
     rows, stats, code = run.rows, run.stats, run.code
     if sol is not None and is_saving_steps:
@@ -163,11 +163,9 @@ def odesolve(
     elif saveat is not None:
         times, rows = times[1:-1], rows[1:-1]
     kept = sol if is_dense else None
-    solution = Solution(
-        times, unpack(rows, leaves), stats, code, chosen.name, run.t, unpack(run.y, leaves), happened, kept
-    )
+    solution = Solution(times, unpack(rows, leaves), stats, code, chosen.name, run.t, unpack(run.y, leaves), met, kept)
     if throw and code > 1:
-        raise IntegrationFailed(_reason(code, max_steps, run.t, end, stats.last_step), solution)
+        raise IntegrationFailed(reason(code, max_steps, run.t, end, stats.last_step), solution)
     return solution
 
 
@@ -179,13 +177,13 @@ def _dense(record: list[Any], leaves: Any) -> DenseOutput | None:
     return DenseOutput(starts, ends, sizes, states, coefficients, leaves)
 
 
-def _happened(times: list[Any], states: list[Any], leaves: Any, y: NDArray[Any]) -> Happened:
+def happened(times: list[Any], states: list[Any], leaves: Any, y: NDArray[Any]) -> Happened:
     if not times:
         return Happened(np.zeros(0), unpack(np.zeros((0, len(y)), y.dtype), leaves))
     return Happened(np.array(times), unpack(np.array(states), leaves))
 
 
-def _reason(code: int, max_steps: int, t: float, end: float, size: float) -> str:
+def reason(code: int, max_steps: int, t: float, end: float, size: float) -> str:
     if code == MAX_STEPS:
         return (
             f"max_steps = {max_steps} steps were taken and t = {t:.6g} of {end:.6g} was reached, with steps of {abs(size):.3g}; "
