@@ -115,7 +115,7 @@ class Autobatched(LikeAFunction):
         if plan is None:
             text = f"{_count(self, args)} samples, one after the other by Python: {self.reason}"
         else:
-            kinds = len({id(g.kind) for g in plan.groups})
+            kinds = len(plan.works)
             text = f"{plan.count} calls of {kinds} kinds, computed in {plan.calls} runs of compiled programs"
         print(text)
         return text

@@ -47,6 +47,7 @@ from ..values.layout import (
 from .batching import vmap
 from .compiled import calls_python
 from .just_in_time import jit
+from .matchers import Matcher, matcher
 from .opened_structures import (
     ANY_LENGTH,
     PART,
@@ -112,7 +113,12 @@ class Nodes:
     function: FunctionType
     arguments: tuple[tuple[str, Any], ...]
     first: Node
-    ends: list[Node] = field(default_factory=list)  # those that hold kinds, the last used one first
+    matchers: dict[type | None, list[tuple[Matcher, Kind]]] = field(default_factory=dict)  # by the first object's class
+
+    def remember(self, objects: Sequence[Any], node: Node, kind: Kind) -> None:
+        """Let frames that look like this one be recognised at once."""
+        known = self.matchers.setdefault(type(objects[0]) if objects else None, [])
+        known.append((matcher(objects, node.opened), kind))
 
 
 class Kinds:
@@ -133,21 +139,18 @@ class Kinds:
 
     def of(self, nodes: Nodes, objects: Sequence[Any], shared: Any) -> tuple[Kind, list[Any]]:
         """Return the kind of a frame, and what is at its places."""
-        # What a frame looks like at the end of the way decides the whole way, so the last nodes are tried first.
-        for node in nodes.ends:
-            key, found = looked_at(objects, node.opened)
-            known = node.next.get(key)
-            if known is not None and type(known) is Kind:
-                if node is not nodes.ends[0]:
-                    nodes.ends = [node, *(n for n in nodes.ends if n is not node)]
-                return known, found
+        # What a frame looks like at the end of the way decides the whole way.
+        known = nodes.matchers.get(type(objects[0]) if objects else None, ())
+        for match, kind in known:
+            found = match(*objects)
+            if found is not None:
+                return kind, found
         node = nodes.first
         while True:
             key, found = looked_at(objects, node.opened)
             known = node.next.get(key)
             if isinstance(known, Kind):
-                if node not in nodes.ends:
-                    nodes.ends = [node, *nodes.ends]
+                nodes.remember(objects, node, known)
                 return known, found
             if known is None:
                 longer = self.with_any_length(node, key, objects)

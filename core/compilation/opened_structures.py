@@ -75,7 +75,7 @@ def _look(x: Any, opened: Opened | None, key: list[Any], found: list[Any], seen:
         key.append(kind)
     elif id(x) in seen and kind is not tuple:
         raise Unsuited(f"a {kind.__name__} stands in two places that a call looks into")
-    elif opened.get(ANY_LENGTH) is not None and (item := _item(x)) is not None:
+    elif opened.get(ANY_LENGTH) is not None and (item := item_of(x)) is not None:
         seen.add(id(x))
         key.append((ANY_LENGTH, kind, item))
     elif kind is np.ndarray:
@@ -83,7 +83,7 @@ def _look(x: Any, opened: Opened | None, key: list[Any], found: list[Any], seen:
         key.append((kind, x.dtype, x.shape))
     else:
         seen.add(id(x))
-        held = (x.__dict__.keys(), x.__dict__.values()) if _is_plain(kind) else held_by(x)
+        held = (x.__dict__.keys(), x.__dict__.values()) if is_plain(kind) else held_by(x)
         if held is None:
             raise Unsuited(
                 f"the structure contains a {kind.__name__}; it may consist of lists, tuples, dicts, objects, arrays, numbers and strings"
@@ -94,7 +94,7 @@ def _look(x: Any, opened: Opened | None, key: list[Any], found: list[Any], seen:
 
 
 @functools.cache
-def _is_plain(kind: type) -> bool:
+def is_plain(kind: type) -> bool:
     """Whether the objects of a class are their ``__dict__``, so that there is no need to ask ``held_by``."""
     is_container = issubclass(kind, (list, tuple, dict, BaseException, np.ndarray)) or not is_of_python(kind)
     return not (
@@ -105,14 +105,17 @@ def _is_plain(kind: type) -> bool:
     )
 
 
-def _item(x: Any) -> ArrayType | None:
+def item_of(x: Any) -> ArrayType | None:
     """Return the type of the items of a list, a tuple or an array; None if they are of several types, or none."""
     if type(x) is np.ndarray:
         return ArrayType(x.dtype, x.shape[1:]) if x.ndim and len(x) else None
-    if type(x) not in (list, tuple) or not x or not all(map(is_leaf, x)):
+    if type(x) not in (list, tuple) or not x or not is_leaf(x[0]):
         return None
-    first = type_of(x[0])
-    return first if all(type_of(e) == first for e in x) else None
+    kind, first = type(x[0]), type_of(x[0])
+    if kind is not np.ndarray:
+        return first if all(type(e) is kind for e in x) else None
+    dtype, shape = x[0].dtype, x[0].shape
+    return first if all(type(e) is kind and e.dtype == dtype and e.shape == shape for e in x) else None
 
 
 def paths_of(x: Any, opened: Opened | None, path: tuple[int, ...], found: list[tuple[int, ...]]) -> None:
@@ -122,7 +125,7 @@ def paths_of(x: Any, opened: Opened | None, path: tuple[int, ...], found: list[t
         type(x) not in STATIC
         and opened is not None
         and not is_leaf(x)
-        and not (ANY_LENGTH in opened and _item(x) is not None)
+        and not (ANY_LENGTH in opened and item_of(x) is not None)
     ):
         for i, e in enumerate(held_by(x)[1]):  # type: ignore[index]
             paths_of(e, opened.get(i), (*path, i), found)
@@ -148,7 +151,7 @@ def seen_of(x: Any, opened: Opened | None) -> Any:
         return Fixed(x)
     if opened is None:
         return PART
-    item = _item(x) if opened.get(ANY_LENGTH) is not None else None
+    item = item_of(x) if opened.get(ANY_LENGTH) is not None else None
     if item is not None:
         return Ragged(type(x), item)
     if is_leaf(x):
