@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,32 +14,82 @@ from ..eager.recorded.call import call
 from ..eager.recorded.tape import Tape
 from ..eager.structured.captured import made_on, reached
 from ..ir.typed import ArrayType
-from ..specialise.parts import LooksInto, NeedsResult, Outdated, Recursive
+from ..specialise.parts import LooksInto, NeedsResult, Outdated, Recursive, Unsuited
 from ..values import tree
 from ..values.layout import Build
-from .frames import Form, Kind, Kinds, objects_of
-from .opened_structures import Ragged, ragged
+from .frames import Form, Kind, Kinds, Nodes
+from .opened_structures import Ragged, capacity_of, ragged
 
 SIZES = (512, 128, 32, 8)
 """The numbers of frames for which programs are compiled. A batch is divided into these, and its rest filled up."""
 
 
+MOST_LEVELS = 100_000
+
+
+class DifferentForms(BaseException):
+    """The results for the items of a list differ in form, so that lists of each length are frames of their own kind."""
+
+
+@dataclass(eq=False)
+class Parts:
+    """The frames of one call of frames of a kind, or their rows: one for each frame, or one for each item of a list of it."""
+
+    numbers: np.ndarray
+    starts: np.ndarray | None = None  # where the items of each frame begin, and those of the last one end
+
+    def of(self, first: int, last: int) -> np.ndarray:
+        """Return those of some of the frames."""
+        return self.numbers[first:last] if self.starts is None else self.numbers[self.starts[first] : self.starts[last]]
+
+    def are_items(self, first: int, last: int) -> np.ndarray:
+        """Return which items the lists of some frames have, by number."""
+        assert self.starts is not None
+        lengths = np.diff(self.starts[first : last + 1])
+        return np.arange(lengths.max()) < lengths[:, None]
+
+    def reduced(self, reduce: np.ufunc, values: np.ndarray) -> np.ndarray:
+        """Return the values of the parts of each frame, reduced."""
+        return values[self.numbers] if self.starts is None else reduce.reduceat(values[self.numbers], self.starts[:-1])
+
+    def taken(self, order: np.ndarray, values: np.ndarray) -> Parts:
+        """Return the values of the parts, for frames in another order."""
+        if self.starts is None:
+            return Parts(values[self.numbers[order]])
+        lengths = np.diff(self.starts)[order]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(starts[-1]) + np.repeat(self.starts[:-1][order] - starts[:-1], lengths)
+        return Parts(values[self.numbers[places]], starts)
+
+
+def _joined(given: Sequence[Parts]) -> Parts:
+    numbers = np.concatenate([x.numbers for x in given])
+    if given[0].starts is None:
+        return Parts(numbers)
+    return Parts(numbers, np.concatenate([[0], np.cumsum(np.concatenate([np.diff(x.starts) for x in given]))]))  # type: ignore[arg-type]
+
+
 @dataclass(eq=False)
 class Work:
-    """All frames of one kind in a batch, those of less height first."""
+    """Frames of one kind: all of a batch, those of less height first."""
 
     kind: Kind
-    found: list[list[Any]] = field(default_factory=list)  # what is at the places of each
-    parts: list[list[int]] = field(default_factory=list)  # the frames that the calls of each are
-    frames: list[int] = field(default_factory=list)
-    leaves: list[list[Any]] = field(default_factory=list)  # for each place, the numbers or arrays of all frames
+    frames: np.ndarray
+    found: list[list[Any]]  # what is at the places of each
+    parts: list[Parts]  # for each call, the frames that it is; later the rows of their results
+    leaves: list[list[Any]] = field(default_factory=list)
+    """For each place, the numbers or arrays of all frames; for lists of any length those of ``Ragged.columns_of``."""
     variables: list[Any] = field(default_factory=list)
-    """For each place, the numbers among the leaves of the samples, or lists of these; None if it has no derivative."""
+    """For each place, the numbers among the leaves of the samples, in the same form; None if it has no derivative."""
 
-    def in_order(self, order: list[int]) -> None:
-        found, self.parts = [self.found[i] for i in order], [self.parts[i] for i in order]
-        self.frames = [self.frames[i] for i in order]
-        self.leaves = [[x[i] for x in found] for i in self.kind.leaves]
+    def put_in_order(self, order: np.ndarray, row: np.ndarray) -> None:
+        """Sort the frames, and note the rows of the results of their calls."""
+        self.frames = self.frames[order]
+        found = [self.found[i] for i in order.tolist()]
+        self.parts = [x.taken(order, row) for x in self.parts]
+        for i, kind in zip(self.kind.leaves, self.kind.types):
+            given = [x[i] for x in found]
+            self.leaves.append([kind.columns_of(x) for x in given] if isinstance(kind, Ragged) else given)
         self.found = []
 
 
@@ -78,8 +129,6 @@ class Plan:
     roots: list[tuple[Kind, int]]  # the kind of the frame that a sample is, and its row
     forms: list[Form]
     counts: list[int]  # the number of frames, for each form
-    parts: dict[int, list[tuple[int, np.ndarray]]]
-    """For the work with this id and each of its calls: the number of the form of its result, and the rows of all frames."""
 
     def __call__(self, shared: Any, leaves: Sequence[Any]) -> list[Any]:
         return execute(self, shared, leaves)
@@ -106,7 +155,7 @@ class Plan:
         of = {id(x): i for i, x in enumerate(leaves)}
         for work in self.works:
             work.variables = [
-                [[of[id(e)] for e in x] if _is_list(t) else of[id(x)] for x in values] if _is_variable(t) else None
+                [_numbers(of, x, t) for x in values] if _is_variable(t) else None
                 for values, t in zip(work.leaves, work.kind.types)
             ]
 
@@ -135,81 +184,131 @@ def planned(kinds: Kinds, shared: Sequence[Any], samples: Sequence[Sequence[Any]
         except Recursive as found:
             kinds.functions.add(found.function)
             kinds.known.clear()
+        except DifferentForms:
+            kinds.of_each_item = False
+            kinds.known.clear()
 
 
 def _planned(kinds: Kinds, shared: list[Any], samples: Sequence[Sequence[Any]]) -> Plan:
-    heights: list[int] = []  # of each frame
-    of_frame: list[Work] = []
-    works: dict[int, Work] = {}
-    first = kinds.nodes(kinds.function, kinds.arguments, len(samples[0]))
-    roots = []
-    of = kinds.of
-    for sample in samples:
-        # Depth first, without recursion: a kind, what is at its places, the frames of its calls, the forms of their results, the height
-        kind, found = of(first, sample, shared)
-        stack: list[list[Any]] = [[kind, found, [], [], 0]]
-        while stack:
-            entry = stack[-1]
-            kind, found, parts, forms, height = entry
-            if len(parts) < len(kind.calls):
-                nodes, objects = (kind.parts or kinds.parts(kind))[len(parts)]
-                kind, found = of(nodes, objects_of(objects, found), shared)
-                if kind.calls:
-                    stack.append([kind, found, [], [], 0])
-                    continue
-                parts, height = [], 0
-            else:
-                stack.pop()
-                if kind.results != forms:
-                    kind = kinds.with_results(kind, found, forms, shared)
-                if not stack:
-                    roots.append(len(of_frame))
-                entry = stack[-1] if stack else None
-            work = works.get(id(kind))
-            if work is None:
-                work = works[id(kind)] = Work(kind)
-            number = len(of_frame)
-            work.found.append(found)
-            work.parts.append(parts)
-            work.frames.append(number)
-            of_frame.append(work)
-            heights.append(height)
-            if entry is not None:
-                entry[2].append(number)
-                entry[3].append(kind.form)
-                if height >= entry[4]:
-                    entry[4] = height + 1
-    return _in_groups(list(works.values()), np.array(heights), of_frame, roots)
+    """Find the frames from the samples downwards: those of one distance from the samples at once."""
+    count = len(samples)
+    level = {kinds.nodes(kinds.function, kinds.arguments, len(samples[0])): ([*samples], [np.arange(count)])}
+    found: list[Work] = []
+    for _ in range(MOST_LEVELS):
+        if not level:
+            return _in_groups(_with_results(kinds, found, count, shared), _heights(found, count), len(samples))
+        below: dict[Nodes, tuple[list[Any], list[np.ndarray]]] = {}
+        for nodes, (objects, numbers) in level.items():
+            for work in _recognised(kinds, nodes, objects, np.concatenate(numbers), shared):
+                found.append(work)
+                for made, (inner, places) in zip(work.kind.calls, kinds.parts(work.kind)):
+                    given, starts = kinds.objects_of(work.kind, made, places, work.found)
+                    parts = np.arange(count, count + len(given))
+                    count += len(given)
+                    work.parts.append(Parts(parts, starts))
+                    before = below.setdefault(inner, ([], []))
+                    before[0].extend(given)
+                    before[1].append(parts)
+        level = below
+    raise Unsuited(f"the structure is nested more than {MOST_LEVELS} deep, or contains itself")
 
 
-def _in_groups(works: list[Work], heights: np.ndarray, of_frame: list[Work], roots: list[int]) -> Plan:
+def _recognised(kinds: Kinds, nodes: Nodes, objects: list[Any], numbers: np.ndarray, shared: Any) -> Iterator[Work]:
+    """Yield the frames by kind."""
+    places: dict[int, tuple[Kind, list[int], list[Any]]] = {}
+    for i, given in enumerate(objects):
+        for match, kind in nodes.matchers.get(type(given[0]) if given else None, ()):
+            found = match(*given)
+            if found is not None:
+                break
+        else:
+            kind, found = kinds.of(nodes, given, shared)
+        place = places.get(id(kind))
+        if place is None:
+            place = places[id(kind)] = kind, [], []
+        place[1].append(i)
+        place[2].append(found)
+    for kind, which, found in places.values():
+        yield Work(kind, numbers[which], found, [])
+
+
+def _heights(found: list[Work], count: int) -> np.ndarray:
+    """Return for each frame the longest way to a frame without parts."""
+    height = np.zeros(count, np.int64)
+    for work in reversed(found):  # those of parts come after it
+        for parts in work.parts:
+            height[work.frames] = np.maximum(height[work.frames], 1 + parts.reduced(np.maximum, height))
+    return height
+
+
+def _with_results(kinds: Kinds, found: list[Work], count: int, shared: Any) -> list[Work]:
+    """Return all frames by kind, after a look at the forms of the results of their parts."""
+    form_of = np.zeros(count, np.int64)  # the number among ``kinds.forms``
+    of_kind: dict[int, list[Work]] = {}
+    for work in reversed(found):
+        for part in work.parts:
+            if part.starts is not None and np.any(
+                part.reduced(np.minimum, form_of) != part.reduced(np.maximum, form_of)
+            ):
+                raise DifferentForms
+        given = np.array([part.reduced(np.minimum, form_of) for part in work.parts], np.int64).T
+        given = given.reshape(len(work.frames), len(work.parts))
+        expected = [kinds.forms.index(form) for form in work.kind.results]
+        alike = [work]
+        if not np.all(given == expected):
+            places: dict[tuple[int, ...], list[int]] = {}
+            for i, forms in enumerate(given.tolist()):
+                places.setdefault(tuple(forms), []).append(i)
+            alike = []
+            for forms, which in places.items():
+                inside = [work.found[i] for i in which]
+                kind = kinds.with_results(work.kind, inside[0], [kinds.forms[n] for n in forms], shared)
+                every = np.arange(count)
+                alike.append(
+                    Work(kind, work.frames[which], inside, [p.taken(np.array(which), every) for p in work.parts])
+                )
+        for w in alike:
+            assert w.kind.form is not None
+            form_of[w.frames] = kinds.forms.index(w.kind.form)
+            of_kind.setdefault(id(w.kind), []).append(w)
+    return [
+        Work(
+            same[0].kind,
+            np.concatenate([w.frames for w in same]),
+            [*chain.from_iterable(w.found for w in same)],
+            [_joined(parts) for parts in zip(*[w.parts for w in same])],
+        )
+        for same in of_kind.values()
+    ]
+
+
+def _in_groups(works: list[Work], height: np.ndarray, samples: int) -> Plan:
     """Put frames of one kind and one height together, and give each a row for its result."""
     forms: list[Form] = []
     places: list[tuple[int, int, Work, int, int]] = []
+    orders = []
     for n, work in enumerate(works):
         assert work.kind.form is not None
         if work.kind.form not in forms:
             forms.append(work.kind.form)
-        of_work = heights[work.frames]
+        of_work = height[work.frames]
         order = np.argsort(of_work, kind="stable")
-        work.in_order(order.tolist())
+        orders.append(order)
         starts = np.flatnonzero(np.diff(of_work[order], prepend=-1)).tolist()
         places += [(int(of_work[order[a]]), n, work, a, b) for a, b in zip(starts, [*starts[1:], len(order)])]
     counts = [0] * len(forms)
-    row = np.empty(len(of_frame), np.int64)
+    row = np.empty(len(height), np.int64)
     groups = []
-    for _, _, work, a, b in sorted(places, key=lambda place: place[:2]):
+    for _, n, work, a, b in sorted(places, key=lambda place: place[:2]):
         form = forms.index(work.kind.form)  # type: ignore[arg-type]
         groups.append(Group(work, a, b, counts[form]))
-        row[work.frames[a:b]] = np.arange(counts[form], counts[form] + b - a)
+        row[work.frames[orders[n][a:b]]] = np.arange(counts[form], counts[form] + b - a)
         counts[form] += b - a
-    parts = {}
-    for work in works:
-        given = np.array(work.parts, np.int64).reshape(len(work.frames), -1)
-        parts[id(work)] = [
-            (forms.index(form), np.ascontiguousarray(row[given[:, i]])) for i, form in enumerate(work.kind.results)
-        ]
-    return Plan(works, groups, [(of_frame[i].kind, int(row[i])) for i in roots], forms, counts, parts)
+    kind_of: dict[int, Kind] = {}
+    for work, order in zip(works, orders):
+        kind_of |= dict.fromkeys(work.frames[work.frames < samples].tolist(), work.kind)
+        work.put_in_order(order, row)
+    return Plan(works, groups, [(kind_of[i], int(row[i])) for i in range(samples)], forms, counts)
 
 
 def pieces(count: int) -> Iterator[tuple[int, int, int]]:
@@ -223,11 +322,25 @@ def pieces(count: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _is_variable(kind: ArrayType | Ragged) -> bool:
-    return (kind.item if isinstance(kind, Ragged) else kind).is_inexact
+    return any(t.is_inexact for t in (kind.columns if isinstance(kind, Ragged) else [kind]))
 
 
-def _is_list(kind: ArrayType | Ragged) -> bool:
-    return isinstance(kind, Ragged) and kind.kind is not np.ndarray
+def _numbers(of: dict[int, int], x: Any, kind: ArrayType | Ragged) -> Any:
+    """Return which of the leaves of the samples the numbers and arrays of a frame are; see ``Work.variables``."""
+    if not isinstance(kind, Ragged):
+        return of[id(x)]
+    if kind.kind is np.ndarray:
+        return of[id(x[1][0])]
+    return [[of[id(e)] for e in column] if t.is_inexact else None for column, t in zip(x[1], kind.columns)]
+
+
+def _values(leaves: Sequence[Any], variables: Any, x: Any, kind: ArrayType | Ragged) -> Any:
+    """Return the leaves that ``_numbers`` has found, in place of ``x``."""
+    if not isinstance(kind, Ragged):
+        return leaves[variables]
+    if kind.kind is np.ndarray:
+        return x[0], [leaves[variables]]
+    return x[0], [e if v is None else [leaves[i] for i in v] for e, v in zip(x[1], variables)]
 
 
 def _columns(work: Work, leaves: Sequence[Any]) -> list[Any]:
@@ -237,7 +350,7 @@ def _columns(work: Work, leaves: Sequence[Any]) -> list[Any]:
         values: Any = work.leaves[i]
         variables = work.variables[i] if work.variables else None
         if variables is not None:
-            values = [[leaves[v] for v in x] if _is_list(kind) else leaves[x] for x in variables]
+            values = [_values(leaves, v, x, kind) for v, x in zip(variables, values)]
         if not isinstance(kind, Ragged):
             values = np.array(values, kind.dtype)
         made.append(values)
@@ -266,10 +379,13 @@ def run(plan: Plan, shared: Any, leaves: Sequence[Any], keep: Callable[..., None
     results = plan.results()
     columns = {id(work): _columns(work, leaves) for work in plan.works}
     for group in plan.groups:
-        kind, parts = group.kind, plan.parts[id(group.work)]
+        kind = group.kind
         for first, last, size in group.pieces:
             own = _own(columns[id(group.work)], kind.types, first, last, size)
-            inputs = [[x[rows] for x in results[form]] for form, rows in _rows(parts, first, last, size)]
+            inputs = [
+                [x[rows] for x in results[plan.forms.index(form)]]
+                for form, rows in zip(kind.results, _rows(group.work, first, last, size))
+            ]
             try:
                 y = kind.program(shared, own, inputs)
             except (LooksInto, NeedsResult, Recursive):
@@ -281,10 +397,16 @@ def run(plan: Plan, shared: Any, leaves: Sequence[Any], keep: Callable[..., None
     return results
 
 
-def _rows(parts: list[tuple[int, np.ndarray]], first: int, last: int, size: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield for each call the number of its form, and the rows of its results for some frames."""
-    for form, rows in parts:
-        yield form, _filled_up(rows[first:last], size)
+def _rows(work: Work, first: int, last: int, size: int) -> Iterator[np.ndarray]:
+    """Yield for each call the rows of its results for some frames; for calls for each item of a list, one for each place of an item."""
+    for made, parts in zip(work.kind.calls, work.parts):
+        found = parts.of(first, last)
+        if made.of_each is not None:
+            is_item = parts.are_items(first, last)
+            capacity = capacity_of(work.leaves[work.kind.leaves.index(made.of_each)][first:last])
+            given, found = found, np.zeros((last - first, capacity), np.int64)
+            found[:, : is_item.shape[1]][is_item] = given
+        yield _filled_up(found, size)
 
 
 def results_of(plan: Plan, results: list[Any]) -> list[Any]:
@@ -322,7 +444,6 @@ def _(plan: Plan, shared: Any, leaves: Sequence[Any]) -> Any:
         of_leaves: list[Any] = [0.0 * x for x in leaves]
         steps = reversed(kept)
         for group in reversed(plan.groups):
-            parts = plan.parts[id(group.work)]
             of_results = cotangents[plan.forms.index(group.kind.form)]  # type: ignore[arg-type]
             for first, last, size in reversed(group.pieces):
                 seeds = []
@@ -335,9 +456,14 @@ def _(plan: Plan, shared: Any, leaves: Sequence[Any]) -> Any:
                 if plan.is_numbered:
                     _add_to_leaves(of_leaves, group, first, last, iter(d_own[1:]))
                 total = d_shared if total is None else tree.map_leaves(np.add, total, d_shared)
-                for (form, rows), found in zip(parts, d_results):
-                    for x, d in zip(cotangents[form], found):
-                        x[rows[first:last]] += d[: last - first]
+                for form, parts, found in zip(group.kind.results, group.work.parts, d_results):
+                    rows = parts.of(first, last)
+                    for x, d in zip(cotangents[plan.forms.index(form)], found):
+                        if parts.starts is None:
+                            x[rows] += d[: last - first]
+                        else:
+                            is_item = parts.are_items(first, last)
+                            x[rows] += d[: last - first, : is_item.shape[1]][is_item]
         return None, tree.rebuild(total, _once(), is_shared=False), of_leaves
 
     return results_of(plan, results), back
@@ -369,15 +495,16 @@ def _add(cotangents: list[np.ndarray], row: int, given: Any, kind: Kind) -> None
 def _add_to_leaves(of_leaves: list[Any], group: Group, first: int, last: int, given: Iterator[Any]) -> None:
     """Add the cotangents of the numbers and arrays that frames have read."""
     for variables, kind in zip(group.work.variables, group.kind.types):
-        d = next(given)
-        if isinstance(kind, Ragged):
-            next(given)  # that of the lengths
-        if variables is None:
+        if not isinstance(kind, Ragged):
+            d = next(given)
+            for v, of_frame in zip(variables[first:last] if variables is not None else (), d):
+                of_leaves[v] = of_leaves[v] + of_frame
             continue
-        for x, of_frame in zip(variables[first:last], d):
-            if _is_list(kind):
-                for v, e in zip(x, of_frame):
+        columns = [next(given) for _ in range(kind.count + 1)][: len(kind.columns)]  # without numbers and lengths
+        for i, x in enumerate(variables[first:last] if variables is not None else ()):
+            if kind.kind is np.ndarray:
+                of_leaves[x] = of_leaves[x] + columns[0][i][: len(of_leaves[x])]
+                continue
+            for column, d in zip(x, columns):
+                for v, e in zip(column, d[i]) if column is not None else ():
                     of_leaves[v] = of_leaves[v] + e
-            else:
-                part = of_frame[: len(of_leaves[x])] if isinstance(kind, Ragged) else of_frame
-                of_leaves[x] = of_leaves[x] + part

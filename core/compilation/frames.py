@@ -8,9 +8,10 @@ a kind run by one program, which is compiled for batches of them.
 
 from __future__ import annotations
 
+import functools
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -22,6 +23,7 @@ from ..errors import BadInput, MorulaError
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType, type_of
 from ..specialise.batches import differs
+from ..specialise.forms import numbers_in
 from ..specialise.parts import (
     Call,
     Frame,
@@ -50,9 +52,11 @@ from .just_in_time import jit
 from .matchers import Matcher, matcher
 from .opened_structures import (
     ANY_LENGTH,
+    ITEM,
     PART,
     Opened,
     Ragged,
+    capacity_of,
     count_opened,
     is_leaf,
     is_of_known_length,
@@ -60,6 +64,7 @@ from .opened_structures import (
     looked_at,
     of_known_length,
     paths_of,
+    places_in,
     ragged,
     seen_of,
     with_path,
@@ -88,12 +93,18 @@ class Kind:
     leaves: list[int] = field(default_factory=list)  # the places of its numbers and arrays
     types: list[ArrayType | Ragged] = field(default_factory=list)  # their types
     results: list[Form] = field(default_factory=list)  # of its calls
+    asked: list[Call] = field(default_factory=list)  # the calls with these results
     calls: list[Call] = field(default_factory=list)
     form: Form | None = None
     variants: list[Kind] = field(default_factory=list)  # for results of other forms
     parts: Any = None  # see ``Kinds.parts``
     program: Any = None  # called with what is shared, the leaves, and the results of the calls, for a batch
     pull: Any = None  # likewise, after cotangents of its results; returns those of its arguments
+
+    @functools.cached_property
+    def places(self) -> list[Any]:
+        """What is seen at each place."""
+        return places_in(self.seen)
 
 
 @dataclass(eq=False)
@@ -129,6 +140,7 @@ class Kinds:
         self.functions = {function}
         self.known: dict[Any, Nodes] = {}  # by the function and its arguments
         self.forms: list[Form] = []
+        self.of_each_item = True  # whether calls for the items of a list may be one call for any number of items
 
     def nodes(self, function: FunctionType, arguments: tuple[tuple[str, Any], ...], count: int) -> Nodes:
         """Return what is known of the frames of a function with these arguments, for ``count`` objects."""
@@ -139,10 +151,9 @@ class Kinds:
 
     def of(self, nodes: Nodes, objects: Sequence[Any], shared: Any) -> tuple[Kind, list[Any]]:
         """Return the kind of a frame, and what is at its places."""
-        # What a frame looks like at the end of the way decides the whole way.
-        known = nodes.matchers.get(type(objects[0]) if objects else None, ())
-        for match, kind in known:
-            found = match(*objects)
+        found: list[Any] | None
+        for match, kind in nodes.matchers.get(type(objects[0]) if objects else None, ()):
+            found = match(*objects)  # what a frame looks like at the end of the way decides the whole way
             if found is not None:
                 return kind, found
         node = nodes.first
@@ -162,7 +173,7 @@ class Kinds:
                 continue
             node = known
 
-    def parts(self, kind: Kind) -> list[tuple[Nodes, list[tuple[bool, Any]]]]:
+    def parts(self, kind: Kind) -> list[tuple[Nodes, list[tuple[str, Any, Any]]]]:
         """Return, for each call of a kind, what is known of its frames, and where their objects are (``Call.of_frame``)."""
         if kind.parts is None:
             kind.parts = []
@@ -209,7 +220,8 @@ class Kinds:
                     raise
                 return Node(fixed)
             except NeedsResult as needs:
-                kind.results.append(self.form_of(needs.call, found, shared))
+                kind.results.append(self.form_of(kind, needs.call, found, shared))
+                kind.asked.append(needs.call)
                 if key in node.next:
                     return node.next[key]
                 continue
@@ -228,7 +240,7 @@ class Kinds:
         for known in (kind, *kind.variants):
             if known.results == forms:
                 return known
-        made = Kind(kind.function, kind.arguments, kind.opened, kind.seen, kind.leaves, kind.types, forms)
+        made = Kind(kind.function, kind.arguments, kind.opened, kind.seen, kind.leaves, kind.types, forms, kind.calls)
         try:
             Program(self, made).trace(shared, [found[i] for i in kind.leaves])
         except (LooksInto, NeedsResult):
@@ -238,17 +250,38 @@ class Kinds:
         kind.variants.append(made)
         return made
 
-    def form_of(self, call: Call, found: Sequence[Any], shared: Any) -> Form:
+    def form_of(self, kind: Kind, call: Call, found: Sequence[Any], shared: Any) -> Form:
         """Return the form of the result of a call that a frame makes."""
         arguments, objects = call.of_frame
-        kind, _ = self.of(self.nodes(call.function, arguments, len(objects)), objects_of(objects, found), shared)
+        items = None if call.of_each is None else items_of(kind, call, found)[0]
+        kind, _ = self.of(self.nodes(call.function, arguments, len(objects)), objects_of(objects, found, items), shared)
         assert kind.form is not None
         return kind.form
 
+    def objects_of(
+        self, kind: Kind, call: Call, objects: Sequence[tuple[str, Any, Any]], found: Sequence[list[Any]]
+    ) -> tuple[list[Any], np.ndarray | None]:
+        """Return the objects of all frames of a call of some frames, and for a call for each item of a list where those of each frame begin."""
+        place = call.of_each
+        if place is None:
+            if len(objects) == 1 and objects[0][0] == "place":
+                i = objects[0][1]
+                return [(x[i],) for x in found], None
+            return [objects_of(objects, x) for x in found], None
+        starts = np.cumsum([0, *[len(x[place]) for x in found]])
+        if len(objects) == 1 and kind.places[place].opened is None:  # the items themselves
+            return [(item,) for x in found for item in x[place]], starts
+        return [objects_of(objects, x, item) for x in found for item in items_of(kind, call, x)], starts
 
-def objects_of(objects: Sequence[tuple[bool, Any]], found: Sequence[Any]) -> list[Any]:
-    """Return the objects of the frame of a call, from what is at the places of the frame that makes it."""
-    return [found[x] if is_place else x for is_place, x in objects]
+
+def items_of(kind: Kind, call: Call, found: Sequence[Any]) -> list[list[Any]]:
+    """Return what is seen of each item of the list for whose items a call is made."""
+    return kind.places[call.of_each].items_of(found[call.of_each])  # type: ignore[index]
+
+
+def objects_of(objects: Sequence[tuple[str, Any, Any]], found: Sequence[Any], item: Any = None) -> list[Any]:
+    """Return the objects of the frame of a call, from what is at the places of the frame that makes it, and in an item of a list."""
+    return [found[x] if what == "place" else item[at] if what == "each" else x for what, x, at in objects]
 
 
 class Program:
@@ -256,8 +289,6 @@ class Program:
 
     def __init__(self, kinds: Kinds, kind: Kind) -> None:
         self.kinds, self.kind = kinds, kind
-        self.paths: dict[int, tuple[int, ...]] = {}  # of the parts, by id
-        self.parts: list[Part] = []
 
         def run(shared: Any, own: Any, results: Any) -> Any:
             return for_frame(self, shared, own, results)
@@ -276,8 +307,8 @@ class Program:
         """
         own = [np.zeros(2)]
         for x, kind in zip(leaves, self.kind.types):
-            own += ragged([x, x], 2, kind) if isinstance(kind, Ragged) else [np.stack([x, x])]
-        results = [[np.zeros((2, *t.shape), t.dtype) for t in form.types] for form in self.kind.results]
+            own += ragged([kind.columns_of(x)] * 2, 2, kind) if isinstance(kind, Ragged) else [np.stack([x, x])]
+        results = self.results(leaves)
         with warnings.catch_warnings(record=True, action="always") as caught:
             lowered = self.kind.program.lower(shared, own, results)
         if calls_python(lowered.compilation.program.function.block):
@@ -285,10 +316,21 @@ class Program:
         for told in caught:
             warnings.warn_explicit(told.message, told.category, told.filename, told.lineno)
 
+    def results(self, leaves: Sequence[Any]) -> list[list[np.ndarray]]:
+        """Return zeros for the results of the calls."""
+        made = []
+        for form, call in zip(self.kind.results, self.kind.asked):
+            shape: tuple[int, ...] = (2,)
+            if call.of_each is not None:
+                at = self.kind.leaves.index(call.of_each)
+                shape = 2, capacity_of([self.kind.types[at].columns_of(leaves[at])])  # type: ignore[union-attr]
+            made.append([np.zeros((*shape, *t.shape), t.dtype) for t in form.types])
+        return made
+
     def with_opened(self, looks: LooksInto) -> list[Opened | None]:
         """Return what is opened, and also this part."""
-        first, *rest = self.paths[id(looks.part)]
-        if looks.goes_through:
+        first, *rest = looks.part.path
+        if looks.goes_through and ITEM not in rest:  # the lists in items of a list are of known length
             rest.append(ANY_LENGTH)
         opened = list(self.kind.opened)
         if sum(map(count_opened, opened)) == MOST_OPENED:
@@ -299,9 +341,8 @@ class Program:
     def run(self, trace: Any, shared: Any, own: Any, results: Any) -> Any:
         """Run the frame's function in a traced program; return the numbers and arrays of its result."""
         kind = self.kind
-        self.paths, self.parts = {}, []
         leaves = iter(own[1:])
-        frame = Frame(self.kinds.functions, {}, {}, [], [], {}, [], [])
+        frame = Frame(self.kinds.functions, self.kinds.of_each_item, {}, {}, [], [], {}, [], [])
         places: list[Any] = []
         objects = [self.abstract(trace, x, (i,), leaves, frame, places) for i, x in enumerate(kind.seen)]
         frame.places = {id(x): i for i, x in enumerate(places)}
@@ -311,8 +352,7 @@ class Program:
         frame.fresh = {id(x): x.storage.value for x in frame.arrays}
         frame.keep = [places, given]
         frame.results = [
-            trace.new(Build([self.of_kind(trace, x, t) for x, t in zip(found, form.types)]).build(form.layout))
-            for found, form in zip(results, kind.results)
+            functools.partial(self.result, trace, found, form) for found, form in zip(results, kind.results)
         ]
         y = enter(
             trace, frame, kind.function, [given[x] if what == "shared" else objects[x] for what, x in kind.arguments]
@@ -330,22 +370,29 @@ class Program:
         kind.form, kind.calls, kind.parts = form, frame.calls, None
         return trace.new(described.leaves)
 
-    def abstract(self, trace: Any, x: Any, path: tuple[int, ...], leaves: Any, frame: Frame, places: list[Any]) -> Any:
+    def result(self, trace: Any, found: Sequence[Any], form: Form, number: Any) -> Any:
+        """Return the result of a call; that for one of the items of a list, if there is a number."""
+        if number is not None:
+            found = [trace.call(np.copy, trace.call(operator.getitem, x, number)) for x in found]
+        return trace.new(Build([self.of_kind(trace, x, t) for x, t in zip(found, form.types)]).build(form.layout))
+
+    def abstract(
+        self, trace: Any, x: Any, path: tuple[Any, ...], leaves: Any, frame: Frame, places: list[Any]
+    ) -> Any:
         """Return the program's object for a part of the structure."""
         at = len(places)
         places.append(None)
         if isinstance(x, ArrayType):
             made = self.of_kind(trace, next(leaves), x)
         elif isinstance(x, Ragged):
-            made = self.of_any_length(trace, x, next(leaves), trace.call(int, next(leaves)))
+            columns = [next(leaves) for _ in range(x.count)]
+            made = self.of_any_length(trace, x, columns, trace.call(int, next(leaves)), (*path, ANY_LENGTH, ITEM), at)
             if isinstance(made, list):
                 frame.opened.append((made, list(made)))
         elif isinstance(x, Fixed):
             made = x.value
         elif x is PART:
-            made = Part()
-            self.paths[id(made)] = path
-            self.parts.append(made)
+            made = Part(path)
         else:
             inside = [self.abstract(trace, e, (*path, i), leaves, frame, places) for i, e in enumerate(x.parts)]
             made = trace.new(Build(inside).build(Holder(x.kind, x.names, [Hole(i) for i in range(len(inside))])))
@@ -353,12 +400,38 @@ class Program:
         places[at] = made
         return made
 
-    def of_any_length(self, trace: Any, x: Ragged, items: Array, length: Any) -> Any:
+    def of_any_length(
+        self, trace: Any, x: Ragged, columns: list[Any], length: Any, path: tuple[Any, ...], place: int
+    ) -> Any:
+        """Return the program's object for a list or an array of any length."""
         if x.kind is np.ndarray:
-            return trace.call(operator.getitem, items, slice(None, length))
-        item = Array(Storage(Value(type=x.item))) if x.item.shape else Scalar(Value(type=x.item))
-        column = trace.value(items)
-        return trace.new(x.kind([Rows(length, (Scalar(column),), item, (x.item,), column.type.shape[0], True)]))
+            return trace.call(operator.getitem, columns[0], slice(None, length))
+        templates = [_template(kind) for kind in x.columns]
+        item = self.item(x.item, iter(templates), path, place, iter(range(MOST_OPENED)))
+        given = {id(t): (kind, trace.value(column)) for t, kind, column in zip(templates, x.columns, columns)}
+        rows = [given.get(id(e)) or self.column(trace, e, columns[-1]) for e in numbers_in(item)]
+        kinds = tuple(kind for kind, _ in rows)
+        values = tuple(Scalar(value) for _, value in rows)
+        return trace.new(x.kind([Rows(length, values, item, kinds, columns[0].type.shape[0], True)]))
+
+    def item(self, x: Any, templates: Iterator[Any], path: tuple[Any, ...], place: int, numbers: Iterator[int]) -> Any:
+        """Return an item of a list, with the templates as its numbers and arrays."""
+        at = next(numbers)
+        if isinstance(x, ArrayType):
+            return next(templates)
+        if isinstance(x, Fixed):
+            return x.value
+        if x is PART:
+            return Part(path, (place, at), _template(type_of(0)))
+        inside = [self.item(e, templates, (*path, i), place, numbers) for i, e in enumerate(x.parts)]
+        return Build(inside).build(Holder(x.kind, x.names, [Hole(i) for i in range(len(inside))]))
+
+    def column(self, trace: Any, e: Any, numbers: Array) -> tuple[ArrayType, Value]:
+        """Return the column of what all items have: a number that is part of the program, or that of the item."""
+        if isinstance(e, Scalar):
+            return e.type, trace.value(numbers)
+        column = trace.builder.full(numbers.type.shape, trace.builder.constant(e))
+        return type_of(e), column
 
     def of_kind(self, trace: Any, x: Any, kind: ArrayType) -> Any:
         """Return a sample as the number of Python that it stands for, if it does."""
@@ -375,6 +448,10 @@ def flat(x: Any, found: list[Any] | None = None, seen: set[int] | None = None) -
         for e in () if held is None else held[1]:
             flat(e, found, seen)
     return found
+
+
+def _template(kind: ArrayType) -> Any:
+    return Array(Storage(Value(type=kind))) if kind.shape else Scalar(Value(type=kind))
 
 
 def for_frame(program: Program, shared: Any, own: Any, results: Any) -> Any:

@@ -12,12 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..values.layout import NUMBERS, NUMBERS_OF_NUMPY, STATIC, held_by
-from ..values.numbers import Int
-from .opened_structures import ANY_LENGTH, Opened, is_plain, item_of
+from .opened_structures import ANY_LENGTH, CLOSED, ITEM, Opened, is_plain, item_of
 
 Matcher = Callable[..., "list[Any] | None"]
-CLOSED = frozenset({*STATIC, Int})
-"""Classes that are never parts."""
 
 
 def matcher(objects: Sequence[Any], opened: Sequence[Opened | None]) -> Matcher:
@@ -69,8 +66,9 @@ class _Source:
             return
         if kind is not tuple:
             self.with_identity.append(name)
-        if opened.get(ANY_LENGTH) is not None and (item := item_of(x)) is not None:
-            self.require(f"item_of({name}) == {self.constant(item)}")
+        inside = opened.get(ANY_LENGTH)
+        if inside is not None and (item := item_of(x, inside.get(ITEM))) is not None:
+            self.require(f"item_of({name}, {self.constant(inside.get(ITEM))}) == {self.constant(item)}")
         elif kind is np.ndarray:
             self.require(f"{name}.dtype == {self.constant(x.dtype)} and {name}.shape == {self.constant(x.shape)}")
         else:

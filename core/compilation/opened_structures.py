@@ -21,24 +21,55 @@ Opened = dict[Any, Any]
 
 PART = object()
 ANY_LENGTH = "any length"
-"""In ``Opened``: a list is seen as rows of an array, an array without the length of its first axis."""
+"""In ``Opened``: a list is seen as rows of arrays, an array without the length of its first axis."""
+ITEM = "item"
+"""In ``Opened[ANY_LENGTH]``: what is opened of each item."""
+CLOSED = frozenset({*STATIC, Int})
+"""Classes that are never parts."""
 
 
 @dataclass(frozen=True)
 class Ragged:
-    """Items of one type, of a list or tuple, or of an array along its first axis, whose number differs between frames."""
+    """Items that look alike, of a list or tuple, or of an array along its first axis, whose number differs between frames.
+
+    ``item``: the type of an item, or what is seen of it.  ``columns``: the types of its numbers and arrays.  ``places``: where they are in an item.
+    """
 
     kind: type  # list, tuple or np.ndarray
-    item: ArrayType
+    item: Any
+    columns: tuple[ArrayType, ...]
+    places: tuple[int, ...]
+    opened: Opened | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of arrays, apart from that of the lengths (see ``ragged``)."""
+        return len(self.columns) + (not isinstance(self.item, ArrayType))
+
+    def columns_of(self, x: Any) -> tuple[int, list[Any]]:
+        """Return the number of items, and for each number and array of an item those of all items."""
+        if isinstance(self.item, ArrayType):
+            return len(x), [x]
+        found = self.items_of(x) if self.places else []
+        return len(x), [[e[i] for e in found] for i in self.places]
+
+    def items_of(self, x: Any) -> list[list[Any]]:
+        """Return what is seen of each item, in order."""
+        return [[e] if self.opened is None else looked_at([e], [self.opened])[1] for e in x]
 
 
 def leaves_in(seen: Sequence[Any]) -> tuple[list[int], list[ArrayType | Ragged]]:
     """Return the places and the types of the numbers and arrays that are seen."""
+    leaves = [(i, x) for i, x in enumerate(places_in(seen)) if isinstance(x, (ArrayType, Ragged))]
+    return [i for i, _ in leaves], [x for _, x in leaves]
+
+
+def places_in(seen: Sequence[Any]) -> list[Any]:
+    """Return what is seen at each place."""
     found: list[Any] = []
     for x in seen:
         _flatten(x, found)
-    leaves = [(i, x) for i, x in enumerate(found) if isinstance(x, (ArrayType, Ragged))]
-    return [i for i, _ in leaves], [x for _, x in leaves]
+    return found
 
 
 def _flatten(x: Any, found: list[Any]) -> None:
@@ -75,7 +106,7 @@ def _look(x: Any, opened: Opened | None, key: list[Any], found: list[Any], seen:
         key.append(kind)
     elif id(x) in seen and kind is not tuple:
         raise Unsuited(f"a {kind.__name__} stands in two places that a call looks into")
-    elif opened.get(ANY_LENGTH) is not None and (item := item_of(x)) is not None:
+    elif opened.get(ANY_LENGTH) is not None and (item := item_of(x, opened[ANY_LENGTH].get(ITEM))) is not None:
         seen.add(id(x))
         key.append((ANY_LENGTH, kind, item))
     elif kind is np.ndarray:
@@ -105,17 +136,24 @@ def is_plain(kind: type) -> bool:
     )
 
 
-def item_of(x: Any) -> ArrayType | None:
-    """Return the type of the items of a list, a tuple or an array; None if they are of several types, or none."""
+def item_of(x: Any, opened: Opened | None) -> Any:
+    """Return the type of the items of a list, a tuple or an array, or the key of what is seen of each; None if they differ or there are none."""
     if type(x) is np.ndarray:
         return ArrayType(x.dtype, x.shape[1:]) if x.ndim and len(x) else None
-    if type(x) not in (list, tuple) or not x or not is_leaf(x[0]):
+    if type(x) not in (list, tuple) or not x:
         return None
-    kind, first = type(x[0]), type_of(x[0])
-    if kind is not np.ndarray:
-        return first if all(type(e) is kind for e in x) else None
-    dtype, shape = x[0].dtype, x[0].shape
-    return first if all(type(e) is kind and e.dtype == dtype and e.shape == shape for e in x) else None
+    first, kind = x[0], type(x[0])
+    if is_leaf(first) and opened is None:
+        if kind is not np.ndarray:
+            alike = all(type(e) is kind for e in x)
+        else:
+            alike = all(type(e) is kind and e.dtype == first.dtype and e.shape == first.shape for e in x)
+        if alike:
+            return type_of(first)
+    if opened is None:
+        return (PART,) if CLOSED.isdisjoint(map(type, x)) else None
+    key = looked_at([first], [opened])[0]
+    return key if all(looked_at([e], [opened])[0] == key for e in x[1:]) else None
 
 
 def paths_of(x: Any, opened: Opened | None, path: tuple[int, ...], found: list[tuple[int, ...]]) -> None:
@@ -125,7 +163,7 @@ def paths_of(x: Any, opened: Opened | None, path: tuple[int, ...], found: list[t
         type(x) not in STATIC
         and opened is not None
         and not is_leaf(x)
-        and not (ANY_LENGTH in opened and item_of(x) is not None)
+        and not (opened.get(ANY_LENGTH) is not None and item_of(x, opened[ANY_LENGTH].get(ITEM)) is not None)
     ):
         for i, e in enumerate(held_by(x)[1]):  # type: ignore[index]
             paths_of(e, opened.get(i), (*path, i), found)
@@ -151,9 +189,14 @@ def seen_of(x: Any, opened: Opened | None) -> Any:
         return Fixed(x)
     if opened is None:
         return PART
-    item = item_of(x) if opened.get(ANY_LENGTH) is not None else None
-    if item is not None:
-        return Ragged(type(x), item)
+    inside: Any = opened.get(ANY_LENGTH)
+    item = None if inside is None else item_of(x, inside.get(ITEM))
+    if isinstance(item, ArrayType):
+        return Ragged(type(x), item, (item,), (0,))
+    if inside is not None and item is not None:
+        seen = seen_of(x[0], inside.get(ITEM))
+        places, types = leaves_in([seen])
+        return Ragged(type(x), seen, tuple(types), tuple(places), inside.get(ITEM))  # type: ignore[arg-type]
     if is_leaf(x):
         return type_of(x)
     names, held = held_by(x)  # type: ignore[misc]
@@ -164,13 +207,27 @@ def count_opened(opened: Opened | None) -> int:
     return 0 if opened is None else 1 + sum(map(count_opened, opened.values()))
 
 
-def ragged(values: Sequence[Any], size: int, kind: Ragged) -> list[np.ndarray]:
-    """Return lists or arrays of any length as one array, filled up with zeros, and their lengths."""
-    most = max(map(len, values))
-    made = np.zeros((size, 1 << (most - 1).bit_length(), *kind.item.shape), kind.item.dtype)
-    for row, x in zip(made, values):
-        row[: len(x)] = x
-    return [made, np.array([*map(len, values), *[len(values[-1])] * (size - len(values))])]
+def ragged(values: Sequence[tuple[int, list[Any]]], size: int, kind: Ragged) -> list[np.ndarray]:
+    """Return the columns of lists or arrays of any length as one array each, filled up with zeros, and their lengths.
+
+    Where items are structures, their numbers are a column, too.
+    """
+    capacity = capacity_of(values)
+    found = []
+    for i, of_item in enumerate(kind.columns):
+        made = np.zeros((size, capacity, *of_item.shape), of_item.dtype)
+        for row, (length, columns) in zip(made, values):
+            row[:length] = columns[i]
+        found.append(made)
+    if not isinstance(kind.item, ArrayType):  # the numbers of the items
+        found.append(np.tile(np.arange(capacity), (size, 1)))
+    lengths = [length for length, _ in values]
+    return [*found, np.array([*lengths, *[lengths[-1]] * (size - len(values))])]
+
+
+def capacity_of(values: Sequence[tuple[int, list[Any]]]) -> int:
+    """Return the number of items for which a program has places."""
+    return max(4, 1 << (max(length for length, _ in values) - 1).bit_length())
 
 
 def with_path(opened: Opened | None, path: Sequence[int]) -> Opened:

@@ -26,7 +26,7 @@ from .identity import identical
 from .instances import is_instance, special
 from .keys import use_as_key
 from .membership import contained
-from .parts import LooksInto, Part
+from .unopened import LooksInto, Part
 from .rows import rows_of
 from .scopes import UNBOUND, Choice, Conflict, Late, Scope, local_names
 from .suspended import Generator

@@ -17,6 +17,7 @@ from .instances import held_by_instance, hold, is_instance
 from .rows import Rows
 from .scopes import Choice, Conflict, Late
 from .traced import Array, Scalar, Trace, current
+from .unopened import Part
 
 NUMBERS = (bool, int, float, complex, np.bool_, np.integer, np.inexact)
 CONSTANTS = (*NUMBERS, str, bytes, range, frozenset, np.dtype)
@@ -35,6 +36,8 @@ def numbers_in(x: Any, found: list[Any] | None = None) -> list[Any]:
         found += x.columns if x.is_full else (x.length, *x.columns)
     elif type(x) is Text:
         found += x.values
+    elif type(x) is Part:
+        found += () if x.number is None else (x.number,)
     elif type(x) is Derived:
         numbers_in((x.plain, x.held), found)
     elif isinstance(x, (list, tuple, deque)):
@@ -85,6 +88,8 @@ def rebuilt(x: Any, parts: Any, keep: Callable[[Any], Any]) -> Any:
         return Choice(which, [rebuilt(e, parts, keep) for e in x.options])
     if type(x) is Rows:
         return x.of(x.length if x.is_full else next(parts), [next(parts) for _ in x.columns])
+    if type(x) is Part:
+        return x if x.number is None else Part(x.path, x.place, next(parts))
     if type(x) is Text:
         return Text(x.template, [Scalar(current().value(next(parts))) for _ in x.values])
     if type(x) is Derived:
@@ -123,6 +128,8 @@ def same_form(a: Any, b: Any) -> bool:
         return (a.capacity, a.is_full, a.kinds) == (b.capacity, b.is_full, b.kinds) and same_form(a.item, b.item)
     if type(a) is Text:
         return same_text(a, b)
+    if type(a) is Part:
+        return a is b or a.number is not None and a.path == b.path
     if type(a) is Derived:
         return a.cls is b.cls and same_form((a.plain, a.held), (b.plain, b.held))
     if isinstance(a, (list, tuple, deque)):

@@ -11,7 +11,7 @@ from ..values.attributes import IS_ITS_OWN, IS_MAPPING, IS_SEQUENCE
 from .branches import Jump
 from .builtin_functions import like
 from .choices import distributed
-from .parts import LooksInto, Part
+from .unopened import LooksInto, Part
 from .traced import Scalar, Traced
 
 

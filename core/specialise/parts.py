@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinMethodType, FunctionType, MethodType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..values.layout import NUMBERS, NUMBERS_OF_NUMPY, STATIC, held_by
 from . import surface
 from .scopes import Closure
 from .traced import FUNCTIONS, Array
+from .unopened import LooksInto, Part
 
 MOST_RESULTS = 10_000
 
@@ -44,36 +45,10 @@ _SHALLOW = (
 )
 """Functions that do not look into the items of a container."""
 
-_GOING_THROUGH = (len, iter, enumerate, zip, reversed, sum, np.array, np.asarray, np.stack)
+_GOING_THROUGH = (len, bool, operator.not_, iter, enumerate, zip, reversed, sum, np.array, np.asarray, np.stack)
 
 _PASSING = frozenset("append appendleft copy extend get insert items keys pop popleft values".split())
 """Methods of containers that take and return items without looking into them."""
-
-
-class Part:
-    """A list, tuple, dict or object of which the program knows that it is there, and nothing else."""
-
-    __slots__ = ()
-
-    def _look(self, *args: Any) -> NoReturn:
-        raise LooksInto(self)
-
-    def _go_through(self) -> NoReturn:
-        raise LooksInto(self, True)
-
-    __len__ = __iter__ = _go_through
-    __getitem__ = __contains__ = __call__ = __bool__ = __getattr__ = __format__ = _look  # type: ignore[assignment]
-    __eq__ = __lt__ = __gt__ = __le__ = __ge__ = __hash__ = __str__ = __repr__ = _look  # type: ignore[assignment]
-
-
-class LooksInto(BaseException):
-    """The program looks into a part.
-
-    ``goes_through``: it asks for its length or for all of its items, as a loop does; it then may do without a known length.
-    """
-
-    def __init__(self, part: Part, goes_through: bool = False) -> None:
-        self.part, self.goes_through = part, goes_through
 
 
 class Recursive(BaseException):
@@ -106,22 +81,28 @@ class Outdated(Unsuited):
 class Call:
     """A call for parts: the function and its arguments.
 
-    An argument is ``("shared", number)``, ``("place", number)``, or ``("constant", value, its text)``: 1, 1.0 and True are equal.
+    An argument is ``("shared", number)``, ``("place", number)``, ``("each", place of a list, place in an item)`` for a call for each item of
+    a list, or ``("constant", value, its text)``: 1, 1.0 and True are equal.
     """
 
     function: Any
     arguments: tuple[tuple[Any, ...], ...]
 
     @functools.cached_property
-    def of_frame(self) -> tuple[tuple[tuple[str, Any], ...], list[tuple[bool, Any]]]:
-        """What the arguments of the frame are, and for each of its objects, whether it is that of a place, and the number or the value."""
+    def of_frame(self) -> tuple[tuple[tuple[str, Any], ...], list[tuple[str, Any, Any]]]:
+        """What the arguments of the frame are, and those of the arguments that are its objects."""
         arguments: list[tuple[str, Any]] = []
-        objects: list[tuple[bool, Any]] = []
-        for what, x, *_ in self.arguments:
+        objects: list[tuple[str, Any, Any]] = []
+        for what, x, *rest in self.arguments:
             arguments.append(("shared", x) if what == "shared" else ("object", len(objects)))
             if what != "shared":
-                objects.append((what == "place", x))
+                objects.append((what, x, rest[0] if rest else None))
         return tuple(arguments), objects
+
+    @functools.cached_property
+    def of_each(self) -> int | None:
+        """The place of the list for each of whose items the call is made."""
+        return next((x for what, x, *_ in self.arguments if what == "each"), None)
 
 
 @dataclass
@@ -129,9 +110,10 @@ class Frame:
     """One call while it is traced."""
 
     functions: set[FunctionType]  # whose calls are frames
+    of_each_item: bool  # whether a call may be made for each item of a list of unknown length
     places: dict[int, int]  # the program's objects for the opened parts of the arguments, by id
     shared: dict[int, int]  # likewise what is the same for all frames
-    results: Sequence[Any]  # of the calls, in order, as the program's values
+    results: Sequence[Callable[[Any], Any]]  # of the calls, in order: functions of the number of the item, or of None
     opened: list[tuple[Any, list[Any]]]  # opened containers, with their contents
     fresh: dict[int, Value]  # the elements of its arrays at the beginning, by id
     arrays: list[Array]  # its arrays
@@ -176,12 +158,21 @@ class Frame:
             raise Unsuited(f"{describe(function)} is called with keywords; pass arguments by position")
         self.check_unchanged()
         found = Call(function, tuple(self.described(function, x) for x in args))
+        number = None
+        if found.of_each is not None:
+            if not self.of_each_item:
+                raise Unsuited(f"the results of {describe(function)} for the items of a list differ in form")
+            number, *others = [x.number for x in args if type(x) is Part and x.number is not None]
+            if any(x.ir is not number.ir for x in others) or len({x for what, x, *_ in found.arguments if what == "each"}) > 1:
+                raise Unsuited(f"{describe(function)} is called for items of several lists, or for several items of one")
+            if found in self.calls:  # loops may be traced several times
+                return self.results[self.calls.index(found)](number)
         if len(self.calls) == MOST_RESULTS:
             raise Unsuited(f"{describe(function)} is called more than {MOST_RESULTS} times for the parts of one part")
         if len(self.calls) == len(self.results):
             raise NeedsResult(found)
         self.calls.append(found)
-        return self.results[len(self.calls) - 1]
+        return self.results[len(self.calls) - 1](number)
 
     def described(self, function: FunctionType, x: Any) -> tuple[Any, ...]:
         is_changed = isinstance(x, Array) and (x.view is not None or self.fresh.get(id(x)) is not x.storage.value)
@@ -189,6 +180,8 @@ class Frame:
             return "place", self.places[id(x)]
         if id(x) in self.shared and not is_changed:
             return "shared", self.shared[id(x)]
+        if type(x) is Part and x.number is not None:
+            return "each", *x.place
         if type(x) in STATIC or type(x) in NUMBERS or type(x) in NUMBERS_OF_NUMPY:
             return "constant", x, repr(x)
         raise Unsuited(

@@ -18,7 +18,7 @@ from ..source.yields import YIELDS
 from .branches import Jump
 from .choices import distributed
 from .expressions import IN_PLACE
-from .parts import LooksInto, Part
+from .unopened import LooksInto, Part
 from .raising import Ended, Region
 from .rows import rows_of
 from .scopes import Closure
