@@ -20,7 +20,8 @@ from ..specialise.parts import IntsAreDifferentiated, Outdated
 from ..values import tree
 from ..values.attributes import public_names
 from ..values.layout import scan
-from .frame_batches import Plan, planned
+from .frame_batches import execute
+from .frame_plans import Plan, planned
 from .frames import Kinds, flat
 from .samples import Function
 
@@ -227,7 +228,7 @@ def _run(batch: Autobatched, args: tuple[Any, ...], tape: Tape | None = None) ->
             plan = _numbered_plan(batch, args)
             leaves = call(tape, tree.leaves, _divided(batch, args)[1])
         try:
-            return run(plan, _divided(batch, args)[0], leaves)
+            return run(execute, plan, _divided(batch, args)[0], leaves)
         except Outdated:
             batch.kinds.clear()
     return run(_in_turn, batch, args)

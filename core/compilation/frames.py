@@ -126,6 +126,14 @@ class Nodes:
     first: Node
     matchers: dict[type | None, list[tuple[Matcher, Kind]]] = field(default_factory=dict)  # by the first object's class
 
+    def recognised(self, objects: Sequence[Any]) -> tuple[Kind, list[Any]] | None:
+        """Return the kind of a frame that looks like an earlier one, and what is at its places."""
+        for match, kind in self.matchers.get(type(objects[0]) if objects else None, ()):
+            found = match(*objects)  # what a frame looks like at the end of the way decides the whole way
+            if found is not None:
+                return kind, found
+        return None
+
     def remember(self, objects: Sequence[Any], node: Node, kind: Kind) -> None:
         """Let frames that look like this one be recognised at once."""
         known = self.matchers.setdefault(type(objects[0]) if objects else None, [])
@@ -151,11 +159,9 @@ class Kinds:
 
     def of(self, nodes: Nodes, objects: Sequence[Any], shared: Any) -> tuple[Kind, list[Any]]:
         """Return the kind of a frame, and what is at its places."""
-        found: list[Any] | None
-        for match, kind in nodes.matchers.get(type(objects[0]) if objects else None, ()):
-            found = match(*objects)  # what a frame looks like at the end of the way decides the whole way
-            if found is not None:
-                return kind, found
+        recognised = nodes.recognised(objects)
+        if recognised is not None:
+            return recognised
         node = nodes.first
         while True:
             key, found = looked_at(objects, node.opened)
@@ -376,9 +382,7 @@ class Program:
             found = [trace.call(np.copy, trace.call(operator.getitem, x, number)) for x in found]
         return trace.new(Build([self.of_kind(trace, x, t) for x, t in zip(found, form.types)]).build(form.layout))
 
-    def abstract(
-        self, trace: Any, x: Any, path: tuple[Any, ...], leaves: Any, frame: Frame, places: list[Any]
-    ) -> Any:
+    def abstract(self, trace: Any, x: Any, path: tuple[Any, ...], leaves: Any, frame: Frame, places: list[Any]) -> Any:
         """Return the program's object for a part of the structure."""
         at = len(places)
         places.append(None)

@@ -55,7 +55,7 @@ class Ragged:
 
     def items_of(self, x: Any) -> list[list[Any]]:
         """Return what is seen of each item, in order."""
-        return [[e] if self.opened is None else looked_at([e], [self.opened])[1] for e in x]
+        return [[e] if self.opened is None else looked_at([e], [self.opened], True)[1] for e in x]
 
 
 def leaves_in(seen: Sequence[Any]) -> tuple[list[int], list[ArrayType | Ragged]]:
@@ -83,20 +83,24 @@ def is_leaf(x: Any) -> bool:
     return kind is np.ndarray or kind in NUMBERS or kind in NUMBERS_OF_NUMPY
 
 
-def looked_at(objects: Sequence[Any], opened: Sequence[Opened | None]) -> tuple[Any, list[Any]]:
-    """Return the key of what is seen of objects, and everything that is seen, in order."""
+def looked_at(
+    objects: Sequence[Any], opened: Sequence[Opened | None], are_items: bool = False
+) -> tuple[Any, list[Any]]:
+    """Return the key of what is seen of objects, and everything that is seen, in order; in the items of a list, bools are numbers."""
     key: list[Any] = []
     found: list[Any] = []
     seen: set[int] = set()
     for x, inside in zip(objects, opened):
-        _look(x, inside, key, found, seen)
+        _look(x, inside, key, found, seen, are_items)
     return tuple(key), found
 
 
-def _look(x: Any, opened: Opened | None, key: list[Any], found: list[Any], seen: set[int]) -> None:
+def _look(x: Any, opened: Opened | None, key: list[Any], found: list[Any], seen: set[int], is_item: bool) -> None:
     found.append(x)
     kind = type(x)
-    if kind in STATIC:
+    if is_item and kind is bool:
+        key.append(kind)
+    elif kind in STATIC:
         key.append((kind, x))
     elif kind is Int:
         raise IntsAreDifferentiated("ints of the structure are differentiated")
@@ -121,7 +125,7 @@ def _look(x: Any, opened: Opened | None, key: list[Any], found: list[Any], seen:
             )
         key.append((kind, held[0] if type(held[0]) is int else (*held[0],)))
         for i, e in enumerate(held[1]):
-            _look(e, opened.get(i), key, found, seen)
+            _look(e, opened.get(i), key, found, seen, is_item)
 
 
 @functools.cache
@@ -152,8 +156,8 @@ def item_of(x: Any, opened: Opened | None) -> Any:
             return type_of(first)
     if opened is None:
         return (PART,) if CLOSED.isdisjoint(map(type, x)) else None
-    key = looked_at([first], [opened])[0]
-    return key if all(looked_at([e], [opened])[0] == key for e in x[1:]) else None
+    key = looked_at([first], [opened], True)[0]
+    return key if all(looked_at([e], [opened], True)[0] == key for e in x[1:]) else None
 
 
 def paths_of(x: Any, opened: Opened | None, path: tuple[int, ...], found: list[tuple[int, ...]]) -> None:
@@ -183,8 +187,10 @@ def is_of_known_length(opened: Opened | None, path: Sequence[int]) -> bool:
     return opened is not None and opened.get(ANY_LENGTH, {}) is None
 
 
-def seen_of(x: Any, opened: Opened | None) -> Any:
+def seen_of(x: Any, opened: Opened | None, is_item: bool = False) -> Any:
     """Return what is seen of an object: the type of a leaf, a constant, ``PART``, or a container with what is seen of its entries."""
+    if is_item and type(x) is bool:
+        return type_of(x)
     if type(x) in STATIC:
         return Fixed(x)
     if opened is None:
@@ -194,13 +200,13 @@ def seen_of(x: Any, opened: Opened | None) -> Any:
     if isinstance(item, ArrayType):
         return Ragged(type(x), item, (item,), (0,))
     if inside is not None and item is not None:
-        seen = seen_of(x[0], inside.get(ITEM))
+        seen = seen_of(x[0], inside.get(ITEM), True)
         places, types = leaves_in([seen])
         return Ragged(type(x), seen, tuple(types), tuple(places), inside.get(ITEM))  # type: ignore[arg-type]
     if is_leaf(x):
         return type_of(x)
     names, held = held_by(x)  # type: ignore[misc]
-    return Holder(type(x), names, [seen_of(e, opened.get(i)) for i, e in enumerate(held)])
+    return Holder(type(x), names, [seen_of(e, opened.get(i), is_item) for i, e in enumerate(held)])
 
 
 def count_opened(opened: Opened | None) -> int:

@@ -26,11 +26,11 @@ from .identity import identical
 from .instances import is_instance, special
 from .keys import use_as_key
 from .membership import contained
-from .unopened import LooksInto, Part
 from .rows import rows_of
 from .scopes import UNBOUND, Choice, Conflict, Late, Scope, local_names
 from .suspended import Generator
 from .traced import Array, NeedsConcrete, Scalar, Traced
+from .unopened import LooksInto, Part
 
 BINARY: dict[type, Any] = {
     ast.Add: operator.add,

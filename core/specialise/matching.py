@@ -11,8 +11,8 @@ from ..values.attributes import IS_ITS_OWN, IS_MAPPING, IS_SEQUENCE
 from .branches import Jump
 from .builtin_functions import like
 from .choices import distributed
-from .unopened import LooksInto, Part
 from .traced import Scalar, Traced
+from .unopened import LooksInto, Part
 
 
 class Matching:

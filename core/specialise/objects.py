@@ -25,10 +25,10 @@ from .array_subclasses import is_of_numbers
 from .builtin_functions import like, python_type, take_dict
 from .choices import distributed
 from .instances import Slots, is_instance, is_of_python
-from .unopened import LooksInto, Part
 from .scopes import UNBOUND, Choice, Closure, Conflict, Late
 from .text_methods import method
 from .traced import ATTRIBUTES, METHODS, Array, Traced, current
+from .unopened import LooksInto, Part
 
 _BINDING = ("builtins", "types", "functools")
 """Modules of descriptors in C that only bind or read, or that are followed."""

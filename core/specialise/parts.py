@@ -163,8 +163,13 @@ class Frame:
             if not self.of_each_item:
                 raise Unsuited(f"the results of {describe(function)} for the items of a list differ in form")
             number, *others = [x.number for x in args if type(x) is Part and x.number is not None]
-            if any(x.ir is not number.ir for x in others) or len({x for what, x, *_ in found.arguments if what == "each"}) > 1:
-                raise Unsuited(f"{describe(function)} is called for items of several lists, or for several items of one")
+            if (
+                any(x.ir is not number.ir for x in others)
+                or len({x for what, x, *_ in found.arguments if what == "each"}) > 1
+            ):
+                raise Unsuited(
+                    f"{describe(function)} is called for items of several lists, or for several items of one"
+                )
             if found in self.calls:  # loops may be traced several times
                 return self.results[self.calls.index(found)](number)
         if len(self.calls) == MOST_RESULTS:

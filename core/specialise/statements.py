@@ -18,10 +18,10 @@ from ..source.yields import YIELDS
 from .branches import Jump
 from .choices import distributed
 from .expressions import IN_PLACE
-from .unopened import LooksInto, Part
 from .raising import Ended, Region
 from .rows import rows_of
 from .scopes import Closure
+from .unopened import LooksInto, Part
 from .warned import without_warnings
 from .ways import Fork, Ways, shows
 

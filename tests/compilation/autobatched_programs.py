@@ -143,9 +143,81 @@ def of_graph(p, x, edges):
     return np.sum(h * h)
 
 
+@dataclass
+class Step:
+    x: Any
+    gap: float
+    is_marked: bool = False
+    neighbours: list[int] = field(default_factory=list)
+
+
+def of_steps(p, steps):
+    """A sequence of objects."""
+    h = np.zeros(N)
+    for step in steps:
+        h = np.tanh(p["w"] @ step.x + h * np.exp(-step.gap))
+        if step.is_marked:
+            h = h + p["b"]
+    return h
+
+
+def of_edges(p, graph):
+    """A graph whose nodes and edges are Python objects."""
+    h = [np.tanh(p["w"] @ x) for x in graph["nodes"]]
+    for _ in range(2):
+        messages = [p["b"] for _ in h]
+        for i, j, weight in graph["edges"]:
+            messages[j] = messages[j] + weight * h[i]
+        h = [np.tanh(p["u"] @ m + x) for x, m in zip(h, messages)]
+    return np.sum(sum(h) ** 2)
+
+
+def of_labels(p, tree):
+    """A parse tree: the results for the parts are numbers or arrays, as it comes."""
+    if "word" in tree:
+        return tree["word"]
+    y = p["scale"] * np.ones(N) if tree["label"] == "a" else p["b"]
+    for part in tree["parts"]:
+        y = np.tanh(y + p["w"] @ (of_labels(p, part) * np.ones(N)))
+    return y
+
+
+def parse(draw: random.Random, depth: int) -> Any:
+    if not depth or draw.random() < 0.2:
+        return {"word": draw.random()}
+    parts = [parse(draw, depth - 1) for _ in range(draw.randint(1, 3))]
+    return {"label": draw.choice("ab"), "parts": parts}
+
+
+def weighted(p, tree):
+    """A sum over the parts of a node, each with a weight that stands beside it."""
+    y = p["scale"] * np.sin(tree["value"])
+    for weight, part in tree["parts"]:
+        y = y + weight * np.sin(weighted(p, part))
+    return y
+
+
+def with_weights(draw: random.Random, depth: int) -> Any:
+    count = draw.randint(1, 5) if depth else 0
+    return {"value": draw.random(), "parts": [(draw.random(), with_weights(draw, depth - 1)) for _ in range(count)]}
+
+
 def many(kind: str, count: int = 9) -> list[Any]:
     draw = random.Random(11)
+
+    def vector():
+        return np.array([draw.random() for _ in range(N)])
+
+    def graph():
+        n = draw.randint(2, 6)
+        edges = [(draw.randrange(n), draw.randrange(n), draw.random()) for _ in range(draw.randint(1, 9))]
+        return {"nodes": [vector() for _ in range(n)], "edges": edges}
+
     made = {
+        "steps": lambda: [Step(vector(), draw.random(), draw.random() < 0.4) for _ in range(draw.randint(1, 9))],
+        "graphs": graph,
+        "parses": lambda: parse(draw, 3),
+        "weighted": lambda: with_weights(draw, 2),
         "pairs": lambda: binary(draw, draw.randint(1, 9), lambda d: d.randrange(7)),
         "nodes": lambda: node(draw, 3),
         "with none": lambda: with_none(draw, 3),
@@ -177,4 +249,8 @@ PROGRAMS = {
     "sequences as arrays": (of_sequence, "arrays"),
     "by position": (by_position, "numbers"),
     "points": (of_points, "arrays"),
+    "steps": (of_steps, "steps"),
+    "graphs of objects": (of_edges, "graphs"),
+    "labels": (of_labels, "parses"),
+    "weighted": (weighted, "weighted"),
 }

@@ -11,7 +11,19 @@ import pytest
 
 import morula as mo
 
-from .autobatched_programs import PARAMS, PROGRAMS, Node, binary, graphs, many, of_graph, of_nodes, of_pairs
+from .autobatched_programs import (
+    PARAMS,
+    PROGRAMS,
+    Node,
+    binary,
+    graphs,
+    many,
+    of_graph,
+    of_nodes,
+    of_pairs,
+    of_steps,
+    weighted,
+)
 
 BATCHES = {f: mo.autobatch(f, in_axes=(None, 0)) for f, _ in PROGRAMS.values()}
 
@@ -106,6 +118,13 @@ def test_equal_work_is_done_together(capsys):
     mo.autobatch(of_pairs, in_axes=(None, 0)).explain(PARAMS, trees)
     calls, kinds, runs = [int(word) for word in capsys.readouterr().out.split() if word.isdigit()]
     assert calls == 40 * 39 and kinds == 2 and runs < calls / 20
+
+
+@pytest.mark.parametrize("kind, f", [("steps", of_steps), ("weighted", weighted)])
+def test_lists_of_any_length_are_one_kind(kind, f, capsys):
+    mo.autobatch(f, in_axes=(None, 0)).explain(PARAMS, many(kind, 40))
+    _, kinds, _ = [int(word) for word in capsys.readouterr().out.split() if word.isdigit()]
+    assert kinds == {"steps": 1, "weighted": 2}[kind]  # nodes with and without parts
 
 
 @pytest.mark.parametrize("count", [1, 8, 9, 33])

@@ -100,6 +100,12 @@ def recursive(x):
     return x if x < 1.0 else 0.5 * recursive(x / 3.0) + x
 
 
+def listed(x):
+    """A sum over a list whose length is known at run time: it begins with an int that no sample changes."""
+    found = [np.array([x, i * x]) for i in range(1 + int(x) % 5)]
+    return np.sum(sum(found)) + sum(y[0] for y in found)
+
+
 def collatz(x):
     n, k = int(abs(x) * 10) + 1, 0
     while n != 1:
@@ -108,7 +114,7 @@ def collatz(x):
     return k
 
 
-SCALARS = [newton, bisection, left_early, counted, collatz]
+SCALARS = [newton, bisection, left_early, counted, listed, collatz]
 VECTORS = [written, indexed, safe, algebra, transformed]
 NUMBERS = np.array([0.5, 2.0, 3.7, 40.0, 0.1, 7.7, 300.0, 1.1, 5.5, 12.25, 0.003])
 ROWS = RNG.normal(size=(N, 5))

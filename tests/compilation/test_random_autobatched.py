@@ -37,13 +37,18 @@ STATEMENTS = (
     "if node.other is not None:\n    y = y - 0.3 * f(p, node.other)",
     "if node.other is not None and node.other.value > 0.3:\n    y = y + node.other.value",
     "y = y + sum(c.value for c in node.children)",
+    "for c in node.children:\n    y = y + c.value * f(p, c)",
+    "for i, c in enumerate(node.children):\n    y = y + i * f(p, c) if c.kind == 'aa' else y * c.value",
+    "for c, d in zip(node.children, node.children[1:]):\n    y = y + c.value * d.vector[1]",
+    "if not node.children:\n    return y",
+    "for c in reversed(node.children):\n    if f(p, c) > 0.5:\n        break\n    y = y * 0.5 + 1.0",
     "buffer = np.zeros(3)\nbuffer[1:] = node.vector[:2] * y\ny = np.sum(buffer)",
 )
 
 
 def program(draw: random.Random) -> str:
     lines = ["def f(p, node):", "    y = node.value * p['scale']"]
-    for statement in draw.sample(STATEMENTS, draw.randint(2, 5)):
+    for statement in draw.sample(STATEMENTS, draw.randint(2, 6)):
         lines += ["    " + line for line in statement.split("\n")]
     return HEADER + "\n".join([*lines, "    return y", ""])
 
@@ -52,7 +57,7 @@ def tree(draw: random.Random, node: Any, depth: int) -> Any:
     def part() -> Any:
         return tree(draw, node, depth - 1)
 
-    children = [part() for _ in range(draw.randint(0, 2))] if depth else []
+    children = [part() for _ in range(draw.randint(0, 3))] if depth else []
     other = part() if depth and draw.random() < 0.3 else None
     vector = np.array([draw.random() for _ in range(3)])
     return node(draw.random(), vector, draw.choice(["aa", "b"]), children, other)

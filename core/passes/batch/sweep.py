@@ -158,7 +158,9 @@ class Sweep:
 
     def operation(self, op: Operation) -> None:
         if op in self.varying.diverging and self.target == "native":
-            in_turn(self, [op], op.results)
+            in_turn(self, [op], [r for r in op.results if r in self.varying])
+            kept = op.blocks[0].results if op.kind == "if" else op.initial  # what no sample changes
+            self.copy.known.update((r, self.get(v)) for r, v in zip(op.results, kept) if r not in self.varying)
         elif op in self.varying.diverging:
             {"if": self.diverging_if, "while": self.diverging_while, "range": self.diverging_range}[op.kind](op)
         elif op.kind == "if":
