@@ -22,6 +22,7 @@ from ..rules import find_rule
 from ..rules.registry import DESCRIBED_BY_INTS
 from ..values.array_classes import ARRAY, array_and_attributes, array_in, is_array_class, is_traced_array, put
 from ..values.attributes import attributes, set_entry
+from ..values.holders import SparseMatrices, kind_of
 from ..values.items import entries_of, items_of
 from ..values.layout import Again, Build, Describe, Fixed, Holder, Hole, Layout, has_identity, held_by
 from .instances import has_attributes_beside_items
@@ -186,7 +187,7 @@ class Entered:
         leaves = [None if kind is None else self.trace.wrap(next(given)) for kind in self.types]
         for i in self.described:
             leaves[i] = 0
-        return InStructure(leaves, self.trace).build(self.layout)
+        return InStructure(leaves, self.trace, self.leaves).build(self.layout)
 
 
 def describing(layout: Layout, within: bool = False) -> list[int]:
@@ -215,11 +216,14 @@ def entries(x: Any) -> list[tuple[Callable[[Any, Any, Any], None], Any, Any]]:
 
 
 class InStructure(Build):
-    """Builds cotangents in the structure of an argument: None for parts without one, objects of the same class."""
+    """Builds cotangents in the structure of an argument: None for parts without one, objects of the same class.
 
-    def __init__(self, leaves: Sequence[Any], trace: Any) -> None:
+    ``given`` are the leaves of the argument: the cotangent of a sparse matrix has its pattern.
+    """
+
+    def __init__(self, leaves: Sequence[Any], trace: Any, given: Sequence[Any]) -> None:
         super().__init__(leaves)
-        self.trace = trace
+        self.trace, self.given = trace, given
 
     def build(self, layout: Layout) -> Any:
         if isinstance(layout, Fixed):
@@ -234,7 +238,19 @@ class InStructure(Build):
             for part in layout.parts:  # an entry may occur elsewhere too
                 self.build(part)
             return None
+        if isinstance(kind_of(layout.kind), SparseMatrices):
+            return self.sparse(layout)
         return self.partial(layout) if layout.kind is functools.partial else self.trace.new(super().build(layout))
+
+    def sparse(self, layout: Holder) -> Any:
+        """Return a sparse matrix of cotangents, with copies of the arrays that hold the pattern."""
+        given = [self.trace.call(np.copy, x) if isinstance(x, (Array, np.ndarray)) else x for x in self.given]
+        pattern = Build(given)
+        made = [
+            self.build(part) if name == "data" else pattern.build(part)
+            for name, part in zip(layout.names[1:], layout.parts)
+        ]
+        return self.trace.new(Build(made).build(Holder(layout.kind, layout.names, [Hole(i) for i in range(len(made))])))
 
     def partial(self, layout: Holder) -> Any:
         """Return a ``functools.partial`` of the same function; a function written in Python has no gradient of its own."""

@@ -21,7 +21,10 @@ class ByComparison:
 def called(function, sentinel):
     """``iter(function, sentinel)``."""
     while True:
-        x = function()
+        try:
+            x = function()
+        except StopIteration:
+            return
         if x == sentinel:
             return
         yield x

@@ -165,7 +165,8 @@ def _shown(trace: Any, y: Any, tangents: dict[int, Value | None]) -> Any:
         return trace.new({k: _shown(trace, e, tangents) for k, e in y.items()})
     found = Describe(Traced, shared=(Array, np.ndarray))
     layout = found.describe(y)
-    return InStructure([_of_leaf(trace, leaf, tangents) for leaf in found.leaves], trace).build(layout)
+    leaves = [_of_leaf(trace, leaf, tangents) for leaf in found.leaves]
+    return InStructure(leaves, trace, found.leaves).build(layout)
 
 
 def _of_leaf(trace: Any, y: Any, tangents: dict[int, Value | None]) -> Any:

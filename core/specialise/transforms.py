@@ -30,7 +30,7 @@ from ..source.definitions import describe
 from ..source.requirements import check_function, no_pair, no_scalar, out_of_range, result_is_none
 from ..values.array_classes import ARRAY, array_in, is_traced_array
 from ..values.attributes import WithAttributes, attributes
-from ..values.holders import Objects, blank, is_engines_own, kind_of
+from ..values.holders import Objects, SparseMatrices, blank, is_engines_own, kind_of
 from ..values.items import entries_of, items_of
 from ..values.layout import Describe, held_by
 from .assumed_ranges import with_lengths
@@ -365,10 +365,12 @@ def _without_views(trace: Any, y: Any) -> Any:
     if isinstance(y, tuple):
         parts = [_without_views(trace, e) for e in y]
         return y if all(a is b for a, b in zip(parts, y)) else getattr(y, "_make", type(y))(parts)
-    if isinstance(y, (list, dict)):
-        for k, e in list(enumerate(y) if isinstance(y, list) else y.items()):
+    is_sparse = not isinstance(y, Traced) and isinstance(kind_of(type(y)), SparseMatrices)
+    if isinstance(y, (list, dict)) or is_sparse:
+        parts = vars(y) if is_sparse else y
+        for k, e in list(enumerate(parts) if isinstance(parts, list) else parts.items()):
             if _without_views(trace, e) is not e:
-                y[k] = _without_views(trace, e)
+                parts[k] = _without_views(trace, e)
     return y
 
 

@@ -185,6 +185,18 @@ class SlottedObjects(Objects):
     fill = Kind.fill
 
 
+class SparseMatrices(Objects):
+    """Matrices of ``scipy.sparse`` in a format with an array ``data``: a gradient has the pattern of the matrix."""
+
+    def fill(self, new: Any, keys: Sequence[Any], values: Sequence[Any]) -> None:
+        dict_of(new)["data"] = dict(zip(keys, values))["data"]
+
+    def blank(self, x: Any) -> Any:
+        new = blank(type(x))
+        dict_of(new).update((name, _copied(value)) for name, value in dict_of(x).items() if name != "data")
+        return new
+
+
 class Tuples(Kind):
     is_mutable = False
 
@@ -237,7 +249,7 @@ class Views(Kind):
         return MappingProxyType(values[0])
 
 
-OBJECTS, SLOTTED = Objects(), SlottedObjects()
+OBJECTS, SLOTTED, SPARSE = Objects(), SlottedObjects(), SparseMatrices()
 KINDS: list[tuple[type, Kind]] = [
     (tuple, Tuples()),
     (list, Lists()),
@@ -272,6 +284,8 @@ def _kind_of(cls: type) -> Kind | None:
         return None
     if any(vars(c).get("__slots__") for c in cls.__mro__):
         return SLOTTED
+    if any(c.__module__ == "scipy.sparse._data" and c.__name__ == "_data_matrix" for c in cls.__mro__):
+        return SPARSE
     return OBJECTS if cls.__dictoffset__ else None
 
 
@@ -296,6 +310,13 @@ def blank(cls: Any) -> Any:
 def layout_of_class(cls: type) -> Any:
     """Return the class in C that gives a class its layout."""
     return next(c for c in cls.__mro__ if not c.__flags__ & (1 << 9))
+
+
+def _copied(x: Any) -> Any:
+    """Return an attribute of a sparse matrix that its methods may change in place, as a copy."""
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    return tuple(map(_copied, x)) if type(x) is tuple else x
 
 
 def _like(x: Any, base: type) -> Any:

@@ -35,6 +35,7 @@ SCALARS = {
     "reversed": lambda x, y: list(reversed([x, y]))[0] * tuple(reversed((x, y * y)))[0],
     "iter-next": lambda x, y: next(iter([x, y])) * next(iter(()), y),
     "iter-sentinel": lambda x, y: sum(iter([1.0, x, y].pop, 1.0)) * x,
+    "iter-sentinel-or-end": lambda x, y: sum(iter(iter([x, y]).__next__, 7.0)) * x,
     "list-tuple-set-dict": lambda x, y: list((x, y))[0] * tuple([y])[0] + sum({x, y}) + dict(a=x)["a"],
     "frozenset": lambda x, y: sum(frozenset([x, y])) * x,
     "slice": lambda x, y: sum([x, y, x * y][slice(1, None)]),

@@ -186,3 +186,21 @@ def test_a_converted_matrix_whose_pattern_is_an_argument() -> None:
     roomy.data, roomy.indices = np.append(roomy.data, 0.0), np.append(roomy.indices, 0).astype(np.int32)
     with pytest.raises(ValueError, match=r"have length 7, but indptr\[-1\] is 6; call its prune\(\) before"):
         f(roomy, X[:3])
+
+
+FORMATS = [sp.csr_array, sp.csc_array, sp.coo_array, sp.dia_array, sp.csr_matrix]
+
+
+@pytest.mark.parametrize("make", FORMATS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("path", [None, "native", "xla"])
+def test_a_gradient_by_a_sparse_matrix_has_its_class_and_pattern(make, path):
+    dense, v = np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 4.0], [0.0, 0.0, 5.0]]), np.array([1.0, -1.0, 2.0])
+    matrix = make(dense)
+    gradient = mo.grad(lambda a: np.sum((a @ v) ** 2))
+    found = (gradient if path is None else mo.jit(gradient, target=path))(matrix)
+    assert type(found) is type(matrix) and found.shape == (3, 3) and "stored elements" in repr(found)
+    np.testing.assert_allclose(found.toarray(), np.where(dense != 0, 2 * np.outer(dense @ v, v), 0.0))
+    assert np.array_equal(matrix.toarray(), dense)
+    found.data[:] = 0.0
+    (matrix - 0.1 * found).tocsr().sum_duplicates()  # a step of descent, in the same pattern
+    assert np.array_equal(matrix.toarray(), dense)

@@ -28,6 +28,7 @@ from ..recent import Recent
 from ..recompilation import History
 from . import programs
 from .plans import Plan, in_order, plan_of, plan_of_symmetric, seeds_of
+from .traced import traced
 
 Function = Callable[..., Any]
 MODES = ("auto", "forward", "reverse")
@@ -251,7 +252,7 @@ class SparseDerivative(Transformed):
         """
         if self.is_of_vectors:
             return None
-        (position,) = positions(self.f, (self.argnums,), args)
+        position = self.position(args)
         x = args[position]
         is_array = isinstance(x, (np.ndarray, np.generic, int, float, complex))
         if is_array and not self.kept.has_structured_result:
@@ -276,9 +277,7 @@ class SparseDerivative(Transformed):
     # Calls
 
     def _trace(self, trace: Any, args: Any, kwargs: Any) -> Any:
-        raise BadInput(
-            f"{self.name} cannot be called in compiled code, which has no sparse matrices; call it outside of the compiled function"
-        )
+        return traced(self, trace, args, kwargs)
 
     def _run(self, tape: Tape | None, *args: Any, **kwargs: Any) -> Any:
         flat = self._flat(args, kwargs, tape)
@@ -292,8 +291,13 @@ class SparseDerivative(Transformed):
             return csr_array(pattern.shape, dtype=x.dtype)
         return call_on(tape, _evaluated, calls, found.plan.places, pattern, x, rest, kwargs)
 
-    def _arguments(self, args: tuple[Any, ...]) -> tuple[Any, int, tuple[Any, ...]]:
+    def position(self, args: tuple[Any, ...]) -> int:
+        """Return the position of the argument that varies."""
         (position,) = positions(self.f, (self.argnums,), args)
+        return position
+
+    def _arguments(self, args: tuple[Any, ...]) -> tuple[Any, int, tuple[Any, ...]]:
+        position = self.position(args)
         x = args[position]
         if type(x) is not np.ndarray or x.dtype.kind != "f":
             kind = f"an array of {x.dtype}" if isinstance(x, np.ndarray) else f"a {kind_of(x)}"
@@ -314,15 +318,24 @@ class SparseDerivative(Transformed):
 
     def _calls(self, found: Found, position: int) -> list[tuple[Jitted, np.ndarray]]:
         """Return the programs to run, each with its directions."""
+        return [(self._program(make, position), seeds) for make, seeds in self.makes(found)]
+
+    def makes(self, found: Found) -> list[tuple[Function, np.ndarray]]:
+        """Return what makes the programs to run (``programs``), each with its directions."""
         by_columns = programs.products_of if self.is_hessian else programs.columns_of
         makes = [(found.plan.columns, by_columns), (found.plan.rows, programs.rows_of)]
-        used = [make for colours, make in makes if colours is not None]
-        return [(self._program(make, position), seeds) for make, seeds in zip(used, found.seeds)]
+        return list(zip([make for colours, make in makes if colours is not None], found.seeds))
 
     # Plans
 
     def _plan(self, x: Any, position: int, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> Found:
         """Return the plan for these arguments, found now unless one for their types is kept."""
+        return self.planned(x, position, rest, kwargs)[0]
+
+    def planned(
+        self, x: Any, position: int, rest: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Found, list[Any], dict[int, Any]]:
+        """Return the plan for these arguments, the values of the program, and where it reads those that are hidden."""
         program = self._program(programs.tangent_of, position)
         given = program.given((x, _like(x), rest, kwargs), {})
         try:
@@ -338,13 +351,14 @@ class SparseDerivative(Transformed):
                 plans.pop(key, None)
         kept = plans.setdefault(id(made), (made, []))[1]
         values = [leaves[i] for i in made.program.leaves] + [source.read() for source in made.program.hidden]
+        hidden = dict(enumerate(made.program.hidden, len(made.program.leaves)))
         for found in kept:
             if all(np.array_equal(_consulted(values[i], what), x) for i, what, x in found.values):
-                return found
+                return found, values, hidden
         found = self._find(made, values)
         kept.append(found)
         del kept[:-MOST_KEPT]
-        return found
+        return found, values, hidden
 
     def _find(self, made: Compilation, values: list[Any]) -> Found:
         function, places = made.function, made.program.leaves

@@ -99,7 +99,7 @@ def of_vectors(f: Function, position: int, is_hessian: bool) -> Function:
     Its last argument is a structure like the argument at ``position``, for the constants in it; None if that is an array.
     """
 
-    @functools.wraps(f)
+    @functools.wraps(f, ("__name__", "__qualname__", "__doc__"))
     def flat(*args: Any, **kwargs: Any) -> Any:
         x, like = args[position], args[-1]
         if like is not None:

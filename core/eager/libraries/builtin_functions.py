@@ -266,8 +266,14 @@ def iter_(tape: Tape, x: Any, *sentinel: Any) -> Any:
 
 
 def _until(tape: Tape, function: Any, sentinel: Any) -> Iterator[Any]:
-    """Iterate as ``iter(function, sentinel)`` does, with recorded comparisons."""
-    while not equal(tape, sentinel, y := function()):
+    """Iterate as ``iter(function, sentinel)`` does, with recorded comparisons; a StopIteration of the function ends it, too."""
+    while True:
+        try:
+            y = function()
+        except StopIteration:
+            return
+        if equal(tape, sentinel, y):
+            return
         yield y
 
 
