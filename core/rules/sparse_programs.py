@@ -265,22 +265,33 @@ def coo_matvec(nnz: int, Ai: Any, Aj: Any, Ax: Any, Xx: Any, Yx: Any) -> Any:
     return Yx + at(Ai, Ax * Xx[Aj], len(Yx))
 
 
-def of_columns(of_vector: Callable[..., Any], at_count: int) -> Callable[..., Any]:
-    """Return the product with several vectors, whose number stands at a position; both are given flat."""
+def csr_matvecs(n_row: int, n_col: int, n_vecs: int, Ap: Any, Aj: Any, Ax: Any, Xx: Any, Yx: Any) -> Any:
+    return of_triplets(rows(Ap, len(Aj)), Aj, Ax, n_vecs, Xx, Yx)
 
-    def product(*args: Any) -> Any:
-        *given, Xx, Yx = args
-        count = given.pop(at_count)
-        x, y = np.reshape(Xx, (-1, count)), np.reshape(Yx, (-1, count))
-        found = [of_vector(*given, x[:, k], y[:, k]) for k in range(count)]
-        return np.reshape(np.stack(found, axis=1), np.shape(Yx))
 
-    return product
+def csc_matvecs(n_row: int, n_col: int, n_vecs: int, Ap: Any, Ai: Any, Ax: Any, Xx: Any, Yx: Any) -> Any:
+    return of_triplets(Ai, rows(Ap, len(Ai)), Ax, n_vecs, Xx, Yx)
+
+
+def coo_matmat_dense(nnz: int, n_vecs: int, Ai: Any, Aj: Any, Ax: Any, Xx: Any, Yx: Any) -> Any:
+    return of_triplets(Ai, Aj, Ax, n_vecs, Xx, Yx)
+
+
+def of_triplets(i: Any, j: Any, a: Any, count: int, Xx: Any, Yx: Any) -> Any:
+    """Return the product with several vectors, which are given flat."""
+    x, y = np.reshape(Xx, (-1, count)), np.reshape(Yx, (-1, count))
+    return np.reshape(y + at(i, a[:, None] * x[j], len(y)), np.shape(Yx))
 
 
 def bsr_matvec(n_brow: int, n_bcol: int, R: int, C: int, Ap: Any, Aj: Any, Ax: Any, Xx: Any, Yx: Any) -> Any:
     i, j = of_blocks(rows(Ap, len(Aj)), Aj, R, C)
     return Yx + at(i, np.ravel(Ax) * Xx[j], len(Yx))
+
+
+def bsr_matvecs(
+    n_brow: int, n_bcol: int, n_vecs: int, R: int, C: int, Ap: Any, Aj: Any, Ax: Any, Xx: Any, Yx: Any
+) -> Any:
+    return of_triplets(*of_blocks(rows(Ap, len(Aj)), Aj, R, C), np.ravel(Ax), n_vecs, Xx, Yx)
 
 
 def dia_matvec(n_row: int, n_col: int, n_diags: int, L: int, offsets: Any, Ax: Any, Xx: Any, Yx: Any) -> Any:
@@ -304,10 +315,10 @@ program("csc_matvec", (6,), csc_matvec, loops.csc_matvec)
 program("coo_matvec", (5,), coo_matvec)
 program("bsr_matvec", (8,), bsr_matvec)
 program("dia_matvec", (7,), dia_matvec)
-program("csr_matvecs", (7,), of_columns(csr_matvec, 2), loops.csr_matvecs)
-program("csc_matvecs", (7,), of_columns(csc_matvec, 2), loops.csc_matvecs)
-program("coo_matmat_dense", (6,), of_columns(coo_matvec, 1))
-program("bsr_matvecs", (9,), of_columns(bsr_matvec, 2))
+program("csr_matvecs", (7,), csr_matvecs, loops.csr_matvecs)
+program("csc_matvecs", (7,), csc_matvecs, loops.csc_matvecs)
+program("coo_matmat_dense", (6,), coo_matmat_dense)
+program("bsr_matvecs", (9,), bsr_matvecs)
 program("dia_matvecs", (8,), dia_matvecs)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .recurrence import Method, Recurrence, applied
+from .recurrence import Method, Recurrence, applied, choose, inner, length, never, ratio, unit_norm, without
 from .solution import Solution
 from .solve import solved
 
@@ -29,7 +29,7 @@ def bicgstab(
 
     Args:
         A: operator or anything that ``as_operator`` takes, (n, n); or a linear function of a vector (n,).
-        b: right-hand side (n,), or several as the columns of (n, k), which are solved one after the other.
+        b: right-hand side (n,), or several as the columns of (n, k); all take their steps at the same time.
         x0: initial guess of the shape of b, zeros by default.
         preconditioner: operator or matrix (n, n), or function of a vector, that approximates the inverse of A. The
             adjoint system uses its conjugate transpose.
@@ -60,38 +60,33 @@ class BiCGStab(Recurrence):
     def __init__(self, A: Any, M: Any, r: Any) -> None:
         self.A, self.M = A, M
         self.x, self.r, self.shadow, self.p = np.zeros_like(r), r, r, r
-        self.rho = np.vdot(r, r)
-        self.norm = 1.0
-        self.ended = self.broken = False
+        self.rho = inner(r, r)
+        self.norm = unit_norm(r)
+        self.ended = self.broken = never(r)
 
     def step(self) -> None:
         eps = np.finfo(self.r.dtype).eps
         direction = applied(self.M, self.p)
         v = self.A @ direction
-        product = np.vdot(self.shadow, v)
-        if not np.abs(product) > eps * np.linalg.norm(v):
-            self.ended = self.broken = True
-        else:
-            alpha = self.rho / product
-            s = self.r - alpha * v
-            other = applied(self.M, s)
-            t = self.A @ other
-            length = np.real(np.vdot(t, t))
-            self.x = self.x + alpha * direction
-            self.r = s
-            self.ended = self.broken = not length > 0.0
-            if length > 0.0:
-                omega = np.vdot(t, s) / length
-                self.x = self.x + omega * other
-                self.r = s - omega * t
-                rho = np.vdot(self.shadow, self.r)
-                small = eps * np.linalg.norm(self.r)
-                if np.abs(rho) > small and np.abs(omega) > 0.0:
-                    self.p = self.r + (rho / self.rho) * (alpha / omega) * (self.p - omega * v)
-                    self.rho = rho
-                else:
-                    self.ended = self.broken = True
-            self.norm = np.linalg.norm(self.r)
+        product = inner(self.shadow, v)
+        goes_on = np.abs(product) > eps * length(v)
+        alpha = ratio(self.rho, choose(goes_on, product, 0.0 * product))
+        s = self.r - alpha * v
+        other = applied(self.M, s)
+        t = self.A @ other
+        omega = ratio(inner(t, s), np.real(inner(t, t)))
+        self.x = self.x + (alpha * direction + omega * other)
+        self.r = s - omega * t
+        self.norm = length(self.r)
+        rho = inner(self.shadow, self.r)
+        beta = ratio(rho, self.rho) * ratio(alpha, omega)
+        self.p = self.r + beta * (self.p - omega * v)
+        self.rho = rho
+        goes_on = goes_on & (np.abs(rho) > eps * self.norm) & (np.abs(omega) > 0.0)
+        self.ended = self.broken = np.logical_not(goes_on)
 
     def solution(self) -> Any:
         return self.x
+
+    def clear(self, over: Any) -> None:
+        self.r, self.p, self.rho = without(over, self.r), without(over, self.p), without(over, self.rho)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .least_squares import solved_least_squares
-from .recurrence import Method, Recurrence
+from .recurrence import Method, Recurrence, choose, length, ratio, unit_norm, without
 from .solution import Solution
 
 
@@ -30,7 +30,7 @@ def lsqr(
 
     Args:
         A: operator or anything that ``as_operator`` takes, of any shape (m, n).
-        b: right-hand side (m,), or several as the columns of (m, k), which are solved one after the other.
+        b: right-hand side (m,), or several as the columns of (m, k); all take their steps at the same time.
         damp: the regularisation, a number; gradients reach it.
         x0: initial guess (n,) or (n, k), zeros by default; not for n > m without damp, where the solution depends on it.
         rtol, atol: converged when the residual r meets ``|r| <= max(rtol * |b|, atol)`` or ``|A^H r| <= rtol * |A| |r|``,
@@ -72,7 +72,7 @@ def lsmr(
 
     Args:
         A: operator or anything that ``as_operator`` takes, of any shape (m, n).
-        b: right-hand side (m,), or several as the columns of (m, k), which are solved one after the other.
+        b: right-hand side (m,), or several as the columns of (m, k); all take their steps at the same time.
         damp, x0, rtol, atol, max_iterations, adjoint: as for ``lsqr``.
 
     Returns:
@@ -97,42 +97,41 @@ class Bidiagonalisation(Recurrence):
         self.A, self.adjoint = A, A.H
         self.u = r
         v = self.adjoint @ r
-        self.alpha = np.linalg.norm(v)
-        self.v = v / self.alpha if self.alpha > 0.0 else v
+        self.alpha = length(v)
+        self.v = ratio(1.0, self.alpha) * v
         self.beta = 0.0 * self.alpha + 1.0
         self.scale = self.alpha
         self.slope = self.alpha  # |A^H r|
         self.x = np.zeros_like(self.v)
-        self.norm = 1.0
-        self.broken = False
-        self.ended = not self.alpha > 0.0
+        self.norm = unit_norm(r)
+        self.ended = np.logical_not(self.alpha > 0.0)
 
     def advance(self) -> None:
-        """Compute the next u, v, alpha and beta."""
+        """Compute the next u, v, alpha and beta; one that is as small as rounding errors is zero, and ends the run."""
         u = self.A @ self.v - self.alpha * self.u
-        self.beta = np.linalg.norm(u)
+        beta = length(u)
         # The norm of a column of the bidiagonal matrix is at most that of A.
-        self.scale = max(self.scale, np.hypot(self.alpha, self.beta))
+        self.scale = np.maximum(self.scale, np.hypot(self.alpha, beta))
         negligible = 10.0 * np.finfo(u.dtype).eps * self.scale
-        if self.beta > negligible:
-            self.u = u / self.beta
-            v = self.adjoint @ self.u - self.beta * self.v
-            self.alpha = np.linalg.norm(v)
-            if self.alpha > negligible:
-                self.v = v / self.alpha
-            else:
-                self.alpha, self.ended = 0.0 * self.alpha, True
-        else:
-            self.alpha, self.beta, self.ended = 0.0 * self.alpha, 0.0 * self.beta, True
+        self.beta = choose(beta > negligible, beta, 0.0 * beta)
+        self.u = ratio(1.0, self.beta) * u
+        v = self.adjoint @ self.u - self.beta * self.v
+        alpha = length(v)
+        self.alpha = choose((alpha > negligible) & (self.beta > 0.0), alpha, 0.0 * alpha)
+        self.v = ratio(1.0, self.alpha) * v
+        self.ended = np.logical_not(self.alpha > 0.0)
 
     def measure(self, target: Any, rtol: Any) -> Any:
         # Scaled so that it meets the target where |A^H r| <= rtol |A| |r|.
-        if not self.slope > 0.0:
-            return 0.0 * self.norm
-        return min(self.norm, target * self.slope / (rtol * self.scale * self.norm))
+        scaled = np.minimum(self.norm, ratio(target * self.slope, rtol * self.scale * self.norm))
+        return choose(self.slope > 0.0, scaled, 0.0 * self.norm)
 
     def solution(self) -> Any:
         return self.x
+
+    def clear(self, over: Any) -> None:
+        self.u, self.v = without(over, self.u), without(over, self.v)
+        self.alpha, self.beta = without(over, self.alpha), without(over, self.beta)
 
 
 class LSQR(Bidiagonalisation):
@@ -146,9 +145,9 @@ class LSQR(Bidiagonalisation):
     def step(self) -> None:
         self.advance()
         rho = np.hypot(self.rhobar, self.beta)
-        c, s = self.rhobar / rho, self.beta / rho
-        self.x = self.x + (c * self.phibar / rho) * self.w
-        self.w = self.v - (s * self.alpha / rho) * self.w
+        c, s = ratio(self.rhobar, rho), ratio(self.beta, rho)
+        self.x = self.x + ratio(c * self.phibar, rho) * self.w
+        self.w = self.v - ratio(s * self.alpha, rho) * self.w
         self.rhobar = -c * self.alpha
         self.phibar = s * self.phibar
         self.norm = self.phibar
@@ -174,28 +173,28 @@ class LSMR(Bidiagonalisation):
         self.advance()
         former_rho, former_rhob, former_zeta = self.rho, self.rhob, self.zeta
         self.rho = np.hypot(self.alphab, self.beta)
-        c, s = self.alphab / self.rho, self.beta / self.rho
+        c, s = ratio(self.alphab, self.rho), ratio(self.beta, self.rho)
         theta = s * self.alpha
         self.alphab = c * self.alpha
         thetab = self.sb * self.rho
         pivot = self.cb * self.rho
         self.rhob = np.hypot(pivot, theta)
-        self.cb, self.sb = pivot / self.rhob, theta / self.rhob
+        self.cb, self.sb = ratio(pivot, self.rhob), ratio(theta, self.rhob)
         self.zeta = self.cb * self.zetab
         self.zetab = -self.sb * self.zetab
-        self.hb = self.h - (thetab * self.rho / (former_rho * former_rhob)) * self.hb
-        self.x = self.x + (self.zeta / (self.rho * self.rhob)) * self.hb
-        self.h = self.v - (theta / self.rho) * self.h
+        self.hb = self.h - ratio(thetab * self.rho, former_rho * former_rhob) * self.hb
+        self.x = self.x + ratio(self.zeta, self.rho * self.rhob) * self.hb
+        self.h = self.v - ratio(theta, self.rho) * self.h
         self.slope = np.abs(self.zetab)
         # The norm of the residual, by the rotations that would make the second factor lower triangular.
         betahat = c * self.betadd
         self.betadd = -s * self.betadd
         former_thetat = self.thetat
         rhot = np.hypot(self.rhod, thetab)
-        ct, st = self.rhod / rhot, thetab / rhot
+        ct, st = ratio(self.rhod, rhot), ratio(thetab, rhot)
         self.thetat = st * self.rhob
         self.rhod = ct * self.rhob
         self.betad = ct * betahat - st * self.betad
-        self.taut = (former_zeta - former_thetat * self.taut) / rhot
-        taud = (self.zeta - self.thetat * self.taut) / self.rhod if self.rhod > 0.0 else 0.0 * self.zeta
+        self.taut = ratio(former_zeta - former_thetat * self.taut, rhot)
+        taud = ratio(self.zeta - self.thetat * self.taut, self.rhod)
         self.norm = np.hypot(self.betad - taud, self.betadd)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .hermitian import check_hermitian, positive_product
-from .recurrence import Method, Recurrence, applied
+from .recurrence import Method, Recurrence, applied, length, ratio, unit_norm, without
 from .solution import Solution
 from .solve import solved
 
@@ -31,7 +31,7 @@ def cg(
     Args:
         A: operator or anything that ``as_operator`` takes, (n, n), real symmetric or complex Hermitian, positive
             definite; or a linear function of a vector (n,).
-        b: right-hand side (n,), or several as the columns of (n, k), which are solved one after the other.
+        b: right-hand side (n,), or several as the columns of (n, k); all take their steps at the same time.
         x0: initial guess of the shape of b, zeros by default.
         preconditioner: operator or matrix (n, n) that approximates the inverse of A, Hermitian positive definite.
         rtol, atol: relative and absolute tolerance: converged when ``|b - A x| <= max(rtol * |b|, atol)``, where the
@@ -70,7 +70,7 @@ class ConjugateGradients(Recurrence):
         z = applied(M, r)
         self.rz = positive_product("cg", r, z, "the preconditioner")
         self.p = z
-        self.norm = 1.0
+        self.norm = unit_norm(r)
         self.steps = 0
         self.before = z, z
 
@@ -80,17 +80,19 @@ class ConjugateGradients(Recurrence):
         curvature = positive_product("cg", p, Ap, "A")
         if self.steps == 1:
             check_hermitian("cg", *self.before, p, Ap)
-        alpha = self.rz / curvature
+        alpha = ratio(self.rz, curvature)
         self.x = self.x + alpha * p
         self.r = self.r - alpha * Ap
-        self.norm = np.linalg.norm(self.r)
+        self.norm = length(self.r)
         self.before = p, Ap
         self.steps += 1
-        if self.norm > 0.0:
-            z = applied(self.M, self.r)
-            rz = self.norm**2 if self.M is None else positive_product("cg", self.r, z, "the preconditioner")
-            self.p = z + (rz / self.rz) * p
-            self.rz = rz
+        z = applied(self.M, self.r)
+        rz = self.norm**2 if self.M is None else positive_product("cg", self.r, z, "the preconditioner")
+        self.p = z + ratio(rz, self.rz) * p
+        self.rz = rz
 
     def solution(self) -> Any:
         return self.x
+
+    def clear(self, over: Any) -> None:
+        self.r, self.p, self.rz = without(over, self.r), without(over, self.p), without(over, self.rz)

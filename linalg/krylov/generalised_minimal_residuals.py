@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...core import BadInput, lowering
-from .recurrence import Method, Recurrence, applied
+from .recurrence import Method, Recurrence, applied, choose, columns, combined, length, never, product, ratio, unit_norm
 from .solution import Solution
 from .solve import solved
 
@@ -36,7 +36,7 @@ def gmres(
 
     Args:
         A: operator or anything that ``as_operator`` takes, (n, n); or a linear function of a vector (n,).
-        b: right-hand side (n,), or several as the columns of (n, k), which are solved one after the other.
+        b: right-hand side (n,), or several as the columns of (n, k); all take their steps at the same time.
         x0: initial guess of the shape of b, zeros by default.
         preconditioner: operator or matrix (n, n), or function of a vector, that approximates the inverse of A. The
             adjoint system uses its conjugate transpose.
@@ -74,76 +74,79 @@ class GeneralisedMinimalResiduals(Recurrence):
     """An orthonormal basis of the Krylov space, and the QR factorisation of the Hessenberg matrix.
 
     ``rotations`` is the product of all Givens rotations; its first column is the right-hand side of the least-squares
-    problem.
+    problem. Of k columns each has a space of its own: the arrays then have a first axis of length k.
     """
 
     def __init__(self, A: Any, M: Any, r: Any, restart: int, flexible: bool) -> None:
         self.A, self.M, self.flexible = A, M, flexible
-        n = len(r)
+        many, n = r.shape[1:], len(r)
         m = min(restart, n)
-        self.basis = np.zeros((m + 1, n), r.dtype)
-        self.basis[0] = r
-        self.directions: Any = np.zeros((m, n), r.dtype) if flexible else None
-        self.triangle = np.eye(m, dtype=r.dtype)
-        self.rotations = np.eye(m + 1, dtype=r.dtype)
+        self.basis = np.zeros((*many, m + 1, n), r.dtype)
+        self.basis[..., 0, :] = r.T
+        self.directions: Any = np.zeros((*many, m, n), r.dtype) if flexible else None
+        self.triangle = np.zeros((*many, m, m), r.dtype) + np.eye(m, dtype=r.dtype)
+        self.rotations = np.zeros((*many, m + 1, m + 1), r.dtype) + np.eye(m + 1, dtype=r.dtype)
         self.steps = 0
-        self.norm = 1.0
-        self.ended = self.broken = False
+        self.used = 0 if r.ndim == 1 else np.zeros(r.shape[1], int)
+        self.norm = unit_norm(r)
+        self.ended = self.broken = never(r)
 
     def step(self) -> None:
-        j, m = self.steps, self.triangle.shape[0]
-        z = applied(self.M, self.basis[j])
+        j, m = self.steps, self.triangle.shape[-1]
+        z = applied(self.M, columns(self.basis[..., j, :]))
         if self.flexible:
-            self.directions[j] = z
+            self.directions[..., j, :] = z.T
         w = self.A @ z
-        length = np.linalg.norm(w)
-        w, column = _orthogonalised(self.basis, w, j)
-        below = np.linalg.norm(w)
-        column[j + 1] = below
-        column = self.rotations @ column
-        pivot = np.hypot(np.abs(column[j]), below)
-        negligible = np.finfo(w.dtype).eps * length
-        if not pivot > negligible:
-            # A maps the space into a smaller one: it is singular, and the last vector does not help.
-            self.ended = self.broken = True
-        else:
-            c, s = column[j] / pivot, below / pivot
-            upper, lower = self.rotations[j], self.rotations[j + 1]
-            self.rotations[j], self.rotations[j + 1] = np.conj(c) * upper + s * lower, c * lower - s * upper
-            column[j] = pivot
-            self.triangle[:, j] = np.where(np.arange(m) <= j, column[:m], 0.0)
-            self.norm = np.abs(self.rotations[j + 1, 0])
-            self.steps += 1
-            if below > negligible:
-                self.basis[j + 1] = w / below
-                self.ended = self.steps == m
-            else:
-                self.ended = True
+        negligible = np.finfo(w.dtype).eps * length(w)
+        rows, column = _orthogonalised(self.basis, w.T, j)
+        below = length(rows.T)
+        column[..., j + 1] = below
+        column = product(self.rotations, column)
+        pivot = np.hypot(np.abs(column[..., j]), below)
+        # Without a pivot, A maps the space into a smaller one: it is singular, and the last vector does not help.
+        self.broken = np.logical_not(pivot > negligible)
+        pivot = choose(self.broken, 0.0 * pivot, pivot)
+        c, s = np.expand_dims(ratio(column[..., j], pivot), -1), np.expand_dims(ratio(below, pivot), -1)
+        upper, lower = self.rotations[..., j, :], self.rotations[..., j + 1, :]
+        upper, lower = np.conj(c) * upper + s * lower, c * lower - s * upper
+        self.rotations[..., j, :], self.rotations[..., j + 1, :] = upper, lower
+        column[..., j] = choose(self.broken, 1.0 + 0.0 * pivot, pivot)
+        self.triangle[..., j] = np.where(np.arange(m) <= j, column[..., :m], 0.0)
+        self.steps += 1
+        self.used = choose(self.broken, self.used, self.steps)
+        self.norm = choose(self.broken, self.norm, np.abs(lower[..., 0]))
+        is_new = below > negligible
+        self.basis[..., j + 1, :] = np.expand_dims(ratio(choose(is_new, 1.0, 0.0), below), -1) * rows
+        self.ended = self.broken | np.logical_not(is_new) | (self.steps == m)
 
     def solution(self) -> Any:
-        m = self.triangle.shape[0]
-        right = np.where(np.arange(m) < self.steps, self.rotations[:m, 0], 0.0)
-        weights = np.linalg.solve(self.triangle, right)
+        m = self.triangle.shape[-1]
+        is_used = np.arange(m) < np.expand_dims(self.used, -1)
+        right = np.where(is_used, self.rotations[..., :m, 0], 0.0)
+        weights = np.linalg.solve(self.triangle, right[..., None])[..., 0]
         if self.flexible:
-            return weights @ self.directions
-        return applied(self.M, weights @ self.basis[:m])
+            return columns(combined(weights, self.directions))
+        return applied(self.M, columns(combined(weights, self.basis[..., :m, :])))
+
+    def clear(self, over: Any) -> None:
+        self.basis = np.where(over[:, None, None], 0.0, self.basis)
 
 
 def _orthogonalised(basis: Any, w: Any, j: Any) -> tuple[Any, Any]:
     """Return w without its components along rows 0 to j of the basis, and these components, in as many places as rows."""
-    known = basis[: j + 1]
-    components = np.zeros(basis.shape[0], w.dtype)
+    known = basis[..., : j + 1, :]
+    components = np.zeros(basis.shape[:-1], w.dtype)
     for _ in range(2):
-        found = np.conj(known) @ w
-        w = w - found @ known
-        components[: j + 1] += found
+        found = np.conj(product(known, np.conj(w)))
+        w = w - combined(found, known)
+        components[..., : j + 1] += found
     return w, components
 
 
 @lowering(_orthogonalised, "xla")
 def _orthogonalised_by_all_rows(basis: Any, w: Any, j: Any) -> tuple[Any, Any]:
     """Do the same with the rows that are still zero, since XLA's arrays have fixed lengths."""
-    first = np.conj(basis) @ w
-    w = w - first @ basis
-    second = np.conj(basis) @ w
-    return w - second @ basis, first + second
+    first = np.conj(product(basis, np.conj(w)))
+    w = w - combined(first, basis)
+    second = np.conj(product(basis, np.conj(w)))
+    return w - combined(second, basis), first + second

@@ -12,7 +12,20 @@ from typing import Any
 import numpy as np
 
 from ...core import BadInput, random
-from .recurrence import Method, Recurrence, applied
+from .recurrence import (
+    Method,
+    Recurrence,
+    applied,
+    choose,
+    columns,
+    combined,
+    inner,
+    length,
+    never,
+    ratio,
+    unit_norm,
+    without,
+)
 from .solution import Solution
 from .solve import solved
 
@@ -32,7 +45,7 @@ def idrs(
 
     Args:
         A: operator or anything that ``as_operator`` takes, (n, n); or a linear function of a vector (n,).
-        b: right-hand side (n,), or several as the columns of (n, k), which are solved one after the other.
+        b: right-hand side (n,), or several as the columns of (n, k); all take their steps at the same time.
         x0: initial guess of the shape of b, zeros by default.
         preconditioner: operator or matrix (n, n), or function of a vector, that approximates the inverse of A. The
             adjoint system uses its conjugate transpose.
@@ -71,12 +84,13 @@ ANGLE = 0.7
 class InducedDimensionReduction(Recurrence):
     """Steps 0 to s - 1 replace one direction of U and its image in G each, step s goes along the residual; then again.
 
-    ``products`` is P^H G, a lower triangular matrix by the choice of the directions, and ``f`` is P^H r.
+    ``products`` is P^H G, a lower triangular matrix by the choice of the directions, and ``f`` is P^H r. Of k columns each has
+    its own directions: the arrays then have a first axis of length k. They share the shadow space P.
     """
 
     def __init__(self, A: Any, M: Any, r: Any, s: int) -> None:
         self.A, self.M = A, M
-        n = len(r)
+        many, n = r.shape[1:], len(r)
         self.s = min(s, n)
         draws = random.Generator(913)
         shadow = draws.standard_normal((n, self.s))
@@ -85,13 +99,13 @@ class InducedDimensionReduction(Recurrence):
         # The shadow space is constant; the rows of P^H are orthonormal.
         self.shadow = np.conj(np.linalg.qr(shadow)[0].astype(r.dtype).T)
         self.x, self.r = np.zeros_like(r), r
-        self.U, self.G = np.zeros((self.s, n), r.dtype), np.zeros((self.s, n), r.dtype)
-        self.products = np.eye(self.s, dtype=r.dtype)
-        self.f = self.shadow @ r
-        self.omega = np.vdot(r, r)  # 1, in r's dtype
+        self.U, self.G = np.zeros((*many, self.s, n), r.dtype), np.zeros((*many, self.s, n), r.dtype)
+        self.products = np.zeros((*many, self.s, self.s), r.dtype) + np.eye(self.s, dtype=r.dtype)
+        self.f = (self.shadow @ r).T
+        self.omega = inner(r, r)  # 1, in r's dtype
         self.turn = 0
-        self.norm = 1.0
-        self.ended = self.broken = False
+        self.norm = unit_norm(r)
+        self.ended = self.broken = never(r)
 
     def step(self) -> None:
         if self.turn < self.s:
@@ -100,43 +114,47 @@ class InducedDimensionReduction(Recurrence):
             self._reduce_space()
         self.turn = (self.turn + 1) % (self.s + 1)
         self.ended = self.broken
-        self.norm = np.linalg.norm(self.r)
+        self.norm = length(self.r)
 
     def _replace_direction(self, k: Any) -> None:
         """Replace direction k, and make the residual orthogonal to shadow vector k."""
         places = np.arange(self.s)
         # products is triangular: zeros before place k stay zeros, and the solution before k depends on nothing after it.
-        c = np.linalg.solve(self.products, np.where(places >= k, self.f, 0.0))
-        v = applied(self.M, self.r - c @ self.G)
-        u = c @ self.U + self.omega * v
+        c = self._by_products(np.where(places >= k, self.f, 0.0))
+        v = applied(self.M, self.r - columns(combined(c, self.G)))
+        u = columns(combined(c, self.U)) + self.omega * v
         g = self.A @ u
-        shares = np.where(places < k, np.linalg.solve(self.products, self.shadow @ g), 0.0)
-        g, u = g - shares @ self.G, u - shares @ self.U
-        column = np.where(places >= k, self.shadow @ g, 0.0)
-        if np.abs(column[k]) > np.finfo(self.r.dtype).eps * np.linalg.norm(g):
-            self.U[k], self.G[k], self.products[:, k] = u, g, column
-            beta = self.f[k] / column[k]
-            self.r = self.r - beta * g
-            self.x = self.x + beta * u
-            self.f = np.where(places > k, self.f - beta * column, 0.0)
-        else:
-            self.broken = True
+        shares = np.where(places < k, self._by_products((self.shadow @ g).T), 0.0)
+        g, u = g - columns(combined(shares, self.G)), u - columns(combined(shares, self.U))
+        column = np.where(places >= k, (self.shadow @ g).T, 0.0)
+        pivot = column[..., k]
+        self.broken = np.logical_not(np.abs(pivot) > np.finfo(self.r.dtype).eps * length(g))
+        beta = ratio(self.f[..., k], choose(self.broken, 0.0 * pivot, pivot))
+        self.r = self.r - beta * g
+        self.x = self.x + beta * u
+        self.f = np.where(places > k, self.f - np.expand_dims(beta, -1) * column, 0.0)
+        self.U[..., k, :], self.G[..., k, :] = u.T, g.T
+        self.products[..., k] = np.where(np.expand_dims(self.broken, -1), places == k, column)
+
+    def _by_products(self, right: Any) -> Any:
+        return np.linalg.solve(self.products, right[..., None])[..., 0]
 
     def _reduce_space(self) -> None:
         """Go along the residual; what is left lies in the next, smaller space."""
         v = applied(self.M, self.r)
         t = self.A @ v
-        length, norm = np.linalg.norm(t), np.linalg.norm(self.r)
-        product = np.vdot(t, self.r)
-        cosine = np.abs(product) / (length * norm) if length * norm > 0.0 else 0.0 * length
-        if cosine > np.finfo(self.r.dtype).eps:
-            omega = product / length**2
-            self.omega = omega * (ANGLE / cosine) if cosine < ANGLE else omega
-            self.r = self.r - self.omega * t
-            self.x = self.x + self.omega * v
-            self.f = self.shadow @ self.r
-        else:
-            self.broken = True
+        size, product = length(t), inner(t, self.r)
+        cosine = ratio(np.abs(product), size * length(self.r))
+        self.broken = np.logical_not(cosine > np.finfo(self.r.dtype).eps)
+        enlarged = choose(cosine < ANGLE, ratio(ANGLE, cosine), 1.0 + 0.0 * cosine)
+        omega = enlarged * ratio(product, size**2)
+        self.omega = choose(self.broken, 0.0 * omega, omega)
+        self.r = self.r - self.omega * t
+        self.x = self.x + self.omega * v
+        self.f = (self.shadow @ self.r).T
 
     def solution(self) -> Any:
         return self.x
+
+    def clear(self, over: Any) -> None:
+        self.r, self.f = without(over, self.r), np.where(over[:, None], 0.0, self.f)

@@ -14,9 +14,9 @@ import numpy as np
 from ...core import BadInput, MorulaError, constant, implicit, nestlevel, tree
 from ..operators import Block, Identity, LinearOperator, Scaled, as_operator
 from .loop import iterate
-from .recurrence import Method
+from .recurrence import Method, norm_of, some
 from .solution import Solution
-from .solve import adjoint_found, columns, refuse
+from .solve import adjoint_found, refuse, solution
 
 _found = constant(iterate)
 
@@ -50,12 +50,12 @@ def solved_least_squares(
         raise BadInput(
             f"{name}: x0 is given for A of shape {A.shape}, whose solution would depend on it; leave it out, or give damp"
         )
-    return columns(method, A, b, x0, None, rtol, atol, limit, adjoint, _solve)
+    return solution(method, A, b, x0, None, rtol, atol, limit, adjoint, _solve)
 
 
 def _solve(
     method: Method, A: LinearOperator, b: Any, x0: Any, M: Any, rtol: float, atol: float, limit: int
-) -> tuple[Any, int, Any, Any, int]:
+) -> tuple[Any, int, Any, Any, Any]:
     """Return what ``iterate`` returns; x is differentiable with respect to ``b`` and the arrays that define A."""
     x, iterations, norm, history, code = _found(method, A, b, x0, None, rtol, atol, limit)
     if nestlevel() == 0:
@@ -65,12 +65,14 @@ def _solve(
 
     def by(pull: Any, d: Any) -> Any:
         refuse(method, code, norm)
-        y = _solve(method, B.H, tree.flatten(x if is_tall else b)[1](d), None, None, rtol, 0.0, limit)
-        missed, size = y[2], np.linalg.norm(d)
-        if missed > np.sqrt(np.finfo(d.dtype).eps) * size:
+        right = tree.flatten(x if is_tall else b)[1](d)
+        y = _solve(method, B.H, right, None, None, rtol, 0.0, limit)
+        missed, size = y[2], norm_of(right)
+        if some(missed > np.sqrt(np.finfo(d.dtype).eps) * size):
             raise MorulaError(
                 f"{method.name}: no gradient, since A of shape {A.shape} does not have full rank, or the adjoint solve did"
-                f' not converge (residual {missed:.3g} of {size:.3g}); give damp, or pass adjoint="unrolled"'
+                f" not converge (residual {np.max(missed):.3g} of {np.max(size):.3g}); give damp, or pass"
+                ' adjoint="unrolled"'
             )
         adjoint_found(method, y, d)
         u = _solve(method, B, y[0], None, None, rtol, 0.0, limit)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core import BadInput, MorulaError
-from .recurrence import Method, applied, norm_of
+from .recurrence import Method, Recurrence, applied, choose, never, norm_of, ratio, some, without
 from .solution import Status
 
 # Plain ints, which a compiled loop can carry.
@@ -18,74 +18,89 @@ STAGNATED, BREAKDOWN = int(Status.STAGNATED), int(Status.BREAKDOWN)
 
 def iterate(
     method: Method, A: Any, b: Any, x0: Any, M: Any, rtol: float, atol: float, limit: int
-) -> tuple[Any, int, float, Any, int]:
+) -> tuple[Any, int, Any, Any, Any]:
     """Return x, the number of steps, the norm of b - A x, the history (limit + 1,), and the code of the status.
 
+    For several right-hand sides, the columns of b, the norm and the code are (k,), and the history is (limit + 1, k).
+
     A recurrence's estimate of the residual drifts from b - A x, which is therefore computed when the run ends. If it is
-    too large, another run begins from there, as long as that helps.
+    too large, another run begins from there, as long as that helps. The runs of several columns begin together, and each
+    ends by itself.
     """
     dtype = np.result_type(A.dtype, np.asarray(b).dtype, np.float32)
     b = np.asarray(b, dtype=dtype)
-    x = np.zeros(A.shape[1], dtype) if x0 is None else np.array(x0, dtype=dtype)
+    x = np.zeros((A.shape[1], *b.shape[1:]), dtype) if x0 is None else np.array(x0, dtype=dtype)
     if not (np.all(np.isfinite(b)) and np.all(np.isfinite(x))):
         which = "b" if not np.all(np.isfinite(b)) else "x0"
         raise BadInput(f"{method.name}: {which} holds NaN or Inf, expected finite numbers")
     eps = float(np.finfo(dtype).eps)
     rtol = max(rtol, eps ** (2 / 3))
-    target = max(rtol * norm_of(b), atol)
-    history = np.zeros(limit + 1)
+    several = b.ndim == 2
     residual = b if x0 is None else b - A @ x
     norm = norm_of(residual)
+    target = np.maximum(rtol * norm_of(b), atol)
+    history = np.zeros((limit + 1, *b.shape[1:]))
     history[0] = norm
     measure = _measure(method, A, residual, norm, target, rtol, 0.0)
-    iterations, code = 0, RUNNING
-    if measure <= target:
-        code = CONVERGED
-    elif limit <= 0:
-        code = MAX_ITERATIONS
-    while code == RUNNING:
+    iterations, steps = 0, np.zeros(b.shape[1:], int)
+    code = choose(measure <= target, CONVERGED, RUNNING if limit > 0 else MAX_ITERATIONS)
+    while some(code == RUNNING):
         last, kept, kept_residual, kept_norm = measure, x, residual, norm
+        running = code == RUNNING
         # The right-hand side is scaled to norm 1, so that no product underflows.
-        run = method.start(A, M, residual / norm)
-        while (
-            iterations < limit
-            and not run.ended
-            and run.norm < 1.0 / eps
-            and run.measure(target / norm, rtol) > target / norm
-        ):
+        scaled = residual / choose(norm > 0.0, norm, 1.0)
+        run = method.start(A, M, without(np.logical_not(running), scaled) if several else scaled)
+        goal = ratio(target, norm)
+        live = running & _goes_on(run, goal, rtol, eps)
+        found, ended, broken = np.zeros_like(x), never(b), never(b)
+        while iterations < limit and some(live):
             run.step()
             iterations += 1
-            history[iterations] = norm * run.norm
-        x = x + norm * run.solution()
+            history[iterations] = choose(live, norm * run.norm, history[iterations - 1])
+            over = live & np.logical_not(_goes_on(run, goal, rtol, eps))
+            if several:
+                steps = np.where(live, iterations, steps)
+                if some(over):
+                    found = np.where(over, run.solution(), found)
+                    ended, broken = np.where(over, run.ended, ended), np.where(over, run.broken, broken)
+                    run.clear(over)
+            live = live & np.logical_not(over)
+        if several:
+            found = np.where(live, run.solution(), found)
+        else:
+            found, ended, broken, steps = run.solution(), run.ended, run.broken, iterations
+        x = x + norm * found
         residual = b - A @ x
         norm = norm_of(residual)
         measure = _measure(method, A, residual, norm, target, rtol, run.scale)
         # A run that has met the target by its own estimate must have come at least half of the way.
-        needed = (1.0 - eps**0.5) * last if run.ended else 0.5 * last
-        if measure <= target:
-            code = CONVERGED
-        elif not norm < kept_norm / eps**0.5:
-            code = BREAKDOWN  # the run has diverged
-        elif iterations >= limit:
-            code = MAX_ITERATIONS
-        elif not measure < needed:
-            code = BREAKDOWN if run.broken else STAGNATED
-        if code == BREAKDOWN:
+        is_less = measure < choose(ended, 1.0 - eps**0.5, 0.5) * last
+        now = choose(is_less, RUNNING, choose(broken, BREAKDOWN, STAGNATED))
+        now = choose(iterations >= limit, MAX_ITERATIONS, now)
+        now = choose(norm < kept_norm / eps**0.5, now, BREAKDOWN)  # else the run has diverged
+        now = choose(measure <= target, CONVERGED, now)
+        code = choose(running, now, code)
+        if some(running & (code == BREAKDOWN)):
             _refuse_nan(method, A, M, kept_residual)
-        if code == BREAKDOWN or (code == STAGNATED and measure > last):
-            x, norm = kept, kept_norm
-    history = np.where(np.arange(limit + 1) < iterations, history, norm)
+        is_worse = running & ((code == BREAKDOWN) | ((code == STAGNATED) & (measure > last)))
+        x, norm = choose(is_worse, kept, x), choose(is_worse, kept_norm, norm)
+    places = np.arange(limit + 1)
+    history = np.where((places[:, None] if several else places) < steps, history, norm)
     return x, iterations, norm, history, code
+
+
+def _goes_on(run: Recurrence, goal: Any, rtol: float, eps: float) -> Any:
+    """Return whether the run can go on, and has not met its goal."""
+    return np.logical_not(run.ended) & (run.norm < 1.0 / eps) & (run.measure(goal, rtol) > goal)
 
 
 def _measure(method: Method, A: Any, residual: Any, norm: Any, target: Any, rtol: float, scale: Any) -> Any:
     """Return what is compared with the target: the residual norm, or that of a least-squares problem (see ``lsqr``)."""
     if not method.least_squares:
         return norm
-    slope = norm_of(A.H @ residual)
-    if slope == 0.0:
-        return 0.0
-    return min(norm, target * (slope / norm) / (rtol * max(scale, slope / norm)))
+    slope = ratio(norm_of(A.H @ residual), norm)
+    scaled = target * ratio(slope, rtol * np.maximum(scale, slope))
+    return choose(slope > 0.0, np.minimum(norm, scaled), 0.0 * norm)
 
 
 def _refuse_nan(method: Method, A: Any, M: Any, residual: Any) -> None:

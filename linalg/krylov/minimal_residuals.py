@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .hermitian import check_hermitian, positive_product, real_product
-from .recurrence import Method, Recurrence, applied
+from .recurrence import Method, Recurrence, applied, choose, length, never, ratio, unit_norm, without
 from .solution import Solution
 from .solve import solved
 
@@ -31,7 +31,7 @@ def minres(
 
     Args:
         A: operator or anything that ``as_operator`` takes, (n, n), Hermitian; or a linear function of a vector (n,).
-        b: right-hand side (n,), or several as the columns of (n, k), which are solved one after the other.
+        b: right-hand side (n,), or several as the columns of (n, k); all take their steps at the same time.
         x0: initial guess of the shape of b, zeros by default.
         preconditioner: operator or matrix (n, n), or function of a vector, that approximates the inverse of A,
             Hermitian positive definite.
@@ -80,26 +80,28 @@ class Lanczos:
 
     def step(self) -> Any:
         """Advance by one product with A; return the vector that A was multiplied with."""
-        v = self.z / self.beta
+        v = ratio(1.0, self.beta) * self.z
         y = self.A @ v
         if self.steps == 1:
             check_hermitian(self.method, *self.before, v, y)
         self.before = v, y
         self.alpha = real_product(self.method, v, y, "A")
         if self.steps > 0:
-            y = y - (self.beta / self.former_beta) * self.older
-        y = y - (self.alpha / self.beta) * self.newer
+            y = y - ratio(self.beta, self.former_beta) * self.older
+        y = y - ratio(self.alpha, self.beta) * self.newer
         self.older, self.newer = self.newer, y
         self.former_beta = self.beta
-        beta = 0.0 * self.beta
-        if np.any(y):
-            self.z = applied(self.M, y)
-            beta = np.sqrt(positive_product(self.method, y, self.z, "the preconditioner"))
-        self.scale = max(self.scale, np.hypot(np.abs(self.alpha), beta))
+        self.z = applied(self.M, y)
+        beta = np.sqrt(positive_product(self.method, y, self.z, "the preconditioner"))
+        self.scale = np.maximum(self.scale, np.hypot(np.abs(self.alpha), beta))
         # Rounding errors are no new direction.
-        self.beta = beta if beta > self.negligible() else 0.0 * beta
+        self.beta = choose(beta > self.negligible(), beta, 0.0 * beta)
         self.steps += 1
         return v
+
+    def clear(self, over: Any) -> None:
+        self.older, self.newer, self.z = without(over, self.older), without(over, self.newer), without(over, self.z)
+        self.beta = without(over, self.beta)
 
 
 class MinimalResiduals(Recurrence):
@@ -112,8 +114,8 @@ class MinimalResiduals(Recurrence):
         self.dbar = self.epsilon = 0.0 * self.lanczos.beta
         self.phibar = self.lanczos.beta
         self.c, self.s = self.dbar - 1.0, self.dbar
-        self.norm = 1.0
-        self.ended = self.broken = False
+        self.norm = unit_norm(r)
+        self.ended = self.broken = never(r)
 
     def step(self) -> None:
         v = self.lanczos.step()
@@ -124,22 +126,22 @@ class MinimalResiduals(Recurrence):
         self.epsilon = self.s * beta
         self.dbar = -self.c * beta
         gamma = np.hypot(gbar, beta)
-        if gamma > self.lanczos.negligible():
-            self.c, self.s = gbar / gamma, beta / gamma
-            phi = self.c * self.phibar
-            self.phibar = self.s * self.phibar
-            w = (v - former_epsilon * self.former_w - delta * self.w) / gamma
-            self.former_w, self.w = self.w, w
-            self.x = self.x + phi * w
-        else:
-            self.broken = True
-        if beta > 0.0:
-            self.r = self.s**2 * self.r - (self.phibar * self.c / beta) * self.lanczos.newer
-            self.norm = np.linalg.norm(self.r)
-        else:
-            # The Krylov space is exhausted: the residual is zero, or cannot be reduced.
-            self.ended = True
-            self.norm = self.norm if self.broken else 0.0 * self.norm
+        self.broken = np.logical_not(gamma > self.lanczos.negligible())
+        self.ended = np.logical_not(beta > 0.0)
+        gamma = choose(self.broken, 0.0 * gamma, gamma)
+        self.c, self.s = ratio(gbar, gamma), ratio(beta, gamma)
+        phi = self.c * self.phibar
+        self.phibar = self.s * self.phibar
+        w = ratio(1.0, gamma) * (v - former_epsilon * self.former_w - delta * self.w)
+        self.former_w, self.w = self.w, w
+        self.x = self.x + phi * w
+        # With an exhausted Krylov space beta is zero, and so is the residual, unless it cannot be reduced.
+        self.r = self.s**2 * self.r - (self.phibar * ratio(self.c, beta)) * self.lanczos.newer
+        self.norm = choose(self.broken, self.norm, length(self.r))
 
     def solution(self) -> Any:
         return self.x
+
+    def clear(self, over: Any) -> None:
+        self.lanczos.clear(over)
+        self.r, self.phibar = without(over, self.r), without(over, self.phibar)

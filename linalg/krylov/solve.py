@@ -14,7 +14,7 @@ import numpy as np
 from ...core import BadInput, MorulaError, constant, implicit, tree
 from ..operators import FunctionOperator, LinearOperator, as_operator
 from .loop import CONVERGED, iterate
-from .recurrence import Method
+from .recurrence import Method, some
 from .solution import Solution
 
 ADJOINTS = ("implicit", "unrolled")
@@ -46,7 +46,7 @@ def solved(
     M = None if preconditioner is None else _matrix(preconditioner, n, b, f"{name}: the preconditioner")
     if M is not None and M.shape != A.shape:
         raise BadInput(f"{name}: the preconditioner has shape {M.shape}, expected {A.shape} like A")
-    return columns(method, A, b, x0, M, rtol, atol, 10 * n if max_iterations is None else max_iterations, adjoint)
+    return solution(method, A, b, x0, M, rtol, atol, 10 * n if max_iterations is None else max_iterations, adjoint)
 
 
 def _matrix(A: Any, n: int, b: Any, name: str) -> LinearOperator:
@@ -56,7 +56,7 @@ def _matrix(A: Any, n: int, b: Any, name: str) -> LinearOperator:
     return as_operator(A, name)
 
 
-def columns(
+def solution(
     method: Method,
     A: LinearOperator,
     b: Any,
@@ -68,9 +68,9 @@ def columns(
     adjoint: str,
     attach: Callable[..., Any] | None = None,
 ) -> Solution:
-    """Return the solution for one right-hand side, or for each column of several.
+    """Return the solution for one right-hand side, or for several as columns.
 
-    ``attach`` solves for one column and attaches the derivative; by default that of a square system.
+    ``attach`` solves and attaches the derivative; by default that of a square system.
     """
     name = method.name
     shape = (A.shape[1], *b.shape[1:])
@@ -80,25 +80,16 @@ def columns(
         raise BadInput(f"{name}: rtol is {rtol!r} and atol is {atol!r}, expected one of them positive, none negative")
     if adjoint not in ADJOINTS:
         raise BadInput(f'{name}: adjoint is {adjoint!r}, expected "implicit" or "unrolled"')
-    one = iterate if adjoint == "unrolled" else attach or _solve
-    if b.ndim == 1:
-        x, iterations, norm, history, code = one(method, A, b, x0, M, rtol, atol, limit)
-        return Solution(x, iterations, norm, history[: iterations + 1], code, name)
-    k = b.shape[1]
-    dtype = np.result_type(A.dtype, b.dtype, np.float32)
-    x, norms, histories = np.zeros(shape, dtype), np.zeros(k), np.zeros((limit + 1, k))
-    iterations, code = 0, CONVERGED
-    for j in range(k):
-        start = None if x0 is None else x0[:, j]
-        xj, steps, norm, history, ended = one(method, A, b[:, j], start, M, rtol, atol, limit)
-        x[:, j], norms[j], histories[:, j] = xj, norm, history
-        iterations, code = max(iterations, steps), max(code, ended)
-    return Solution(x, iterations, norms, histories[: iterations + 1], code, name)
+    found = iterate if adjoint == "unrolled" else attach or _solve
+    x, iterations, norm, history, code = found(method, A, b, x0, M, rtol, atol, limit)
+    return Solution(
+        x, iterations, norm, history[: iterations + 1], np.max(code, initial=0) if b.ndim == 2 else code, name
+    )
 
 
 def _solve(
     method: Method, A: LinearOperator, b: Any, x0: Any, M: Any, rtol: float, atol: float, limit: int
-) -> tuple[Any, int, Any, Any, int]:
+) -> tuple[Any, int, Any, Any, Any]:
     """Return what ``iterate`` returns; x is differentiable with respect to ``b`` and the arrays that define A."""
     x, iterations, norm, history, code = _found(method, A, b, x0, M, rtol, atol, limit)
 
@@ -116,22 +107,22 @@ def _solve(
     return implicit(x, lambda x: A @ x - b, (solve(True), solve(False))), iterations, norm, history, code
 
 
-def adjoint_found(method: Method, found: tuple[Any, int, Any, Any, int], dx: Any) -> Any:
+def adjoint_found(method: Method, found: tuple[Any, int, Any, Any, Any], dx: Any) -> Any:
     """Return the vector of an adjoint solve; raise an error if it has not converged."""
     u, steps, norm, _, code = found
-    if code != CONVERGED:
+    if some(code != CONVERGED):
         raise MorulaError(
             f"{method.name}: no gradient, since the adjoint solve did not converge in {steps} steps (residual norm"
-            f" {norm:.3g}, of {np.linalg.norm(dx):.3g} at the start); {REMEDY}"
+            f" {np.max(norm):.3g}, of {np.linalg.norm(dx):.3g} at the start); {REMEDY}"
         )
     return tree.flatten(u)[0]
 
 
-def refuse(method: Method, code: int, norm: Any) -> None:
+def refuse(method: Method, code: Any, norm: Any) -> None:
     """Raise an error if the solve has not converged."""
-    if code != CONVERGED:
+    if some(code != CONVERGED):
         raise MorulaError(
-            f"{method.name}: no gradient, since the solve did not converge (residual norm {norm:.3g}); {REMEDY}"
+            f"{method.name}: no gradient, since the solve did not converge (residual norm {np.max(norm):.3g}); {REMEDY}"
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .recurrence import Method, Recurrence, applied
+from .recurrence import Method, Recurrence, applied, length, unit_norm, without
 from .solution import Solution
 from .solve import solved
 
@@ -61,13 +61,16 @@ class Richardson(Recurrence):
     def __init__(self, A: Any, M: Any, r: Any) -> None:
         self.A, self.M, self.r = A, M, r
         self.x = np.zeros_like(r)
-        self.norm = 1.0
+        self.norm = unit_norm(r)
 
     def step(self) -> None:
         z = applied(self.M, self.r)
         self.x = self.x + z
         self.r = self.r - self.A @ z
-        self.norm = np.linalg.norm(self.r)
+        self.norm = length(self.r)
 
     def solution(self) -> Any:
         return self.x
+
+    def clear(self, over: Any) -> None:
+        self.r = without(over, self.r)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .minimal_residuals import Lanczos
-from .recurrence import Method, Recurrence
+from .recurrence import Method, Recurrence, choose, length, never, ratio, unit_norm, without
 from .solution import Solution
 from .solve import solved
 
@@ -32,7 +32,7 @@ def symmlq(
 
     Args:
         A: operator or anything that ``as_operator`` takes, (n, n), Hermitian; or a linear function of a vector (n,).
-        b: right-hand side (n,), or several as the columns of (n, k), which are solved one after the other.
+        b: right-hand side (n,), or several as the columns of (n, k); all take their steps at the same time.
         x0: initial guess of the shape of b, zeros by default.
         preconditioner: operator or matrix (n, n), or function of a vector, that approximates the inverse of A,
             Hermitian positive definite.
@@ -70,8 +70,8 @@ class SymmetricLQ(Recurrence):
         self.tail = self.lanczos.beta  # the norm of the right-hand side, rotated away
         self.length = zero
         self.steps = 0
-        self.norm = 1.0
-        self.ended = self.broken = False
+        self.norm = unit_norm(r)
+        self.ended = self.broken = never(r)
 
     def step(self) -> None:
         v = self.lanczos.step()
@@ -79,32 +79,34 @@ class SymmetricLQ(Recurrence):
         if self.steps == 0:
             self.w, self.gbar, self.dbar = v, alpha, beta
         else:
-            # former_beta is positive here: with zero, the last step has ended the run.
+            # former_beta is positive in a run that goes on: with zero, the last step has ended it.
             gamma = np.hypot(self.gbar, former_beta)
-            c, s = self.gbar / gamma, former_beta / gamma
+            c, s = ratio(self.gbar, gamma), ratio(former_beta, gamma)
             delta = c * self.dbar + s * alpha
             self.gbar = s * self.dbar - c * alpha
             self.dbar = -c * beta
-            z = self.rhs / gamma
+            z = ratio(self.rhs, gamma)
             self.x = self.x + (c * z) * self.w + (s * z) * v
             self.w = s * self.w - c * v
             self.rhs, self.next_rhs = self.next_rhs - delta * z, -s * beta * z
             self.tail = s * self.tail
         self.steps += 1
         newer = self.lanczos.newer
-        residual = (self.rhs / former_beta) * self.lanczos.older
-        if beta > 0.0:
-            residual = residual + (self.next_rhs / beta) * newer
-        of_lq = np.linalg.norm(residual)
-        self.norm, self.length = of_lq, 0.0 * self.length
-        if np.abs(self.gbar) > self.lanczos.negligible():
-            # With an exhausted Krylov space, this point is the solution.
-            of_cg = self.tail * np.linalg.norm(newer) / np.abs(self.gbar) if beta > 0.0 else 0.0 * of_lq
-            if of_cg < of_lq:
-                self.norm, self.length = of_cg, self.rhs / self.gbar
-        elif not beta > 0.0:
-            self.broken = True
-        self.ended = not beta > 0.0
+        of_lq = length(ratio(self.rhs, former_beta) * self.lanczos.older + ratio(self.next_rhs, beta) * newer)
+        is_regular = np.abs(self.gbar) > self.lanczos.negligible()
+        pivot = choose(is_regular, self.gbar, 0.0 * self.gbar)
+        # With an exhausted Krylov space beta is zero, and the point of conjugate gradients is the solution.
+        of_cg = choose(beta > 0.0, np.abs(ratio(self.tail, pivot)) * length(newer), 0.0 * of_lq)
+        by_cg = is_regular & (of_cg < of_lq)
+        self.norm = choose(by_cg, of_cg, of_lq)
+        self.length = choose(by_cg, ratio(self.rhs, pivot), 0.0 * self.rhs)
+        self.ended = np.logical_not(beta > 0.0)
+        self.broken = self.ended & np.logical_not(is_regular)
 
     def solution(self) -> Any:
         return self.x + self.length * self.w
+
+    def clear(self, over: Any) -> None:
+        self.lanczos.clear(over)
+        self.rhs, self.next_rhs = without(over, self.rhs), without(over, self.next_rhs)
+        self.tail = without(over, self.tail)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import solve_banded, solve_triangular
 
 from ...core import BadInput
-from .linear_operator import LinearOperator, check_right_hand_side, inexact
+from .linear_operator import LinearOperator, check_right_hand_side, columns_times, inexact
 
 
 class Banded(LinearOperator):
@@ -50,11 +50,14 @@ class Banded(LinearOperator):
         return max(0, offset), n + min(0, offset)
 
     def matvec(self, x: Any) -> Any:
-        y = np.zeros(self.bands.shape[1], np.result_type(self.bands, x))
+        y = np.zeros(np.shape(x), np.result_type(self.bands, x))
         for offset in range(-self.lower, self.upper + 1):
             begin, end = self._places(offset)
-            y[begin - offset : end - offset] += self.bands[self.upper - offset, begin:end] * x[begin:end]
+            y[begin - offset : end - offset] += columns_times(self.bands[self.upper - offset, begin:end], x[begin:end])
         return y
+
+    def matmat(self, x: Any) -> Any:
+        return self.matvec(x)
 
     def transpose(self) -> LinearOperator:
         bands = np.zeros_like(self.bands)

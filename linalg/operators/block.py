@@ -47,11 +47,14 @@ class Block(LinearOperator):
     def matvec(self, x: Any) -> Any:
         return np.concatenate([self._row(row, x) for row in self.rows])
 
+    def matmat(self, x: Any) -> Any:
+        return self.matvec(x)
+
     def _row(self, row: list[LinearOperator], x: Any) -> Any:
         total, begin = 0.0, 0
         for block in row:
             end = begin + block.shape[1]
-            total = total + block.matvec(x[begin:end])
+            total = total + block @ x[begin:end]
             begin = end
         return total
 
@@ -93,7 +96,10 @@ class BlockDiagonal(LinearOperator):
         return np.result_type(*[block.dtype for block in self.blocks])
 
     def matvec(self, x: Any) -> Any:
-        return self._each(lambda block, part: block.matvec(part), x, 1)
+        return self._each(lambda block, part: block @ part, x, 1)
+
+    def matmat(self, x: Any) -> Any:
+        return self.matvec(x)
 
     def _each(self, act: Callable[[LinearOperator, Any], Any], x: Any, axis: int) -> Any:
         parts, begin = [], 0

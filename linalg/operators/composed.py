@@ -35,6 +35,12 @@ class Kronecker(LinearOperator):
         grid = self.left @ np.reshape(x, (self.left.shape[1], self.right.shape[1]))
         return np.ravel((self.right @ grid.T).T)
 
+    def matmat(self, x: Any) -> Any:
+        (m, n), (p, q), k = self.left.shape, self.right.shape, x.shape[1]
+        grid = np.reshape(self.left @ np.reshape(x, (n, q * k)), (m, q, k))
+        grid = self.right @ np.reshape(np.swapaxes(grid, 0, 1), (q, m * k))
+        return np.reshape(np.swapaxes(np.reshape(grid, (p, m, k)), 0, 1), (m * p, k))
+
     def transpose(self) -> LinearOperator:
         return Kronecker(self.left.T, self.right.T)
 
@@ -98,6 +104,9 @@ class LowRankUpdate(LinearOperator):
 
     def matvec(self, x: Any) -> Any:
         return self.base.matvec(x) + self.U @ (np.conj(self.V.T) @ x)
+
+    def matmat(self, x: Any) -> Any:
+        return self.base.matmat(x) + self.U @ (np.conj(self.V.T) @ x)
 
     def transpose(self) -> LinearOperator:
         return LowRankUpdate(self.base.T, np.conj(self.V), np.conj(self.U))

@@ -264,6 +264,9 @@ class Conjugate(LinearOperator):
     def matvec(self, x: Any) -> Any:
         return np.conj(self.operator.matvec(np.conj(x)))
 
+    def matmat(self, x: Any) -> Any:
+        return np.conj(self.operator.matmat(np.conj(x)))
+
     def transpose(self) -> LinearOperator:
         return Conjugate(self.operator.T)
 
@@ -311,6 +314,9 @@ class Sum(LinearOperator):
     def matvec(self, x: Any) -> Any:
         return self.left.matvec(x) + self.right.matvec(x)
 
+    def matmat(self, x: Any) -> Any:
+        return self.left.matmat(x) + self.right.matmat(x)
+
     def transpose(self) -> LinearOperator:
         return Sum(self.left.T, self.right.T)
 
@@ -351,6 +357,9 @@ class Product(LinearOperator):
     def matvec(self, x: Any) -> Any:
         return self.left.matvec(self.right.matvec(x))
 
+    def matmat(self, x: Any) -> Any:
+        return self.left.matmat(self.right.matmat(x))
+
     def transpose(self) -> LinearOperator:
         return Product(self.right.T, self.left.T)
 
@@ -390,6 +399,9 @@ class Scaled(LinearOperator):
 
     def matvec(self, x: Any) -> Any:
         return self.factor * self.operator.matvec(x)
+
+    def matmat(self, x: Any) -> Any:
+        return self.factor * self.operator.matmat(x)
 
     def transpose(self) -> LinearOperator:
         return Scaled(self.factor, self.operator.T)

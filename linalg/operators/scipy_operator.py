@@ -39,6 +39,9 @@ class ScipyOperator(LinearOperator):
     def matvec(self, x: Any) -> Any:
         return self.operator.matvec(x)
 
+    def matmat(self, x: Any) -> Any:
+        return self.operator.matmat(x)
+
     def transpose(self) -> LinearOperator:
         return ScipyTranspose(self)
 

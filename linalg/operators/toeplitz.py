@@ -40,6 +40,9 @@ class Circulant(LinearOperator):
     def matvec(self, x: Any) -> Any:
         return _filtered(np.fft.fft(self.column), x, self.dtype)
 
+    def matmat(self, x: Any) -> Any:
+        return self.matvec(x)
+
     def transpose(self) -> LinearOperator:
         return Circulant(np.roll(self.column[::-1], 1))
 
@@ -91,8 +94,11 @@ class Toeplitz(LinearOperator):
     def matvec(self, x: Any) -> Any:
         m, n = self.shape
         around = np.concatenate([self.column, np.zeros(1, self.dtype), self.row[:0:-1]])
-        padded = np.concatenate([x, np.zeros(m, x.dtype)])
+        padded = np.concatenate([x, np.zeros((m, *x.shape[1:]), x.dtype)])
         return _filtered(np.fft.fft(around), padded, self.dtype)[:m]
+
+    def matmat(self, x: Any) -> Any:
+        return self.matvec(x)
 
     def transpose(self) -> LinearOperator:
         first = self.column[:1]

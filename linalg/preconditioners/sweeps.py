@@ -91,6 +91,9 @@ class Permutation(LinearOperator):
     def matvec(self, x: Any) -> Any:
         return x[self.order]
 
+    def matmat(self, x: Any) -> Any:
+        return x[self.order]
+
     def transpose(self) -> LinearOperator:
         return Permutation(self.inverse, self.order)
 

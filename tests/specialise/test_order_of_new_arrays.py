@@ -309,3 +309,18 @@ def _flat(m):
 def test_writes_by_flat_indices(write, remedy):
     with pytest.raises(mo.BadInput, match=f"is not C-contiguous cannot be compiled; {remedy}"):
         mo.jit(write)(M)
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_ascontiguousarray_is_in_order_whatever_it_copies(target):
+    """The order of a stack of solutions cannot be found on samples, whose matrices are singular."""
+
+    def f(a, b):
+        x = np.zeros((3, 2))
+        for _ in range(3):
+            if b[0, 0, 0] < 5.0:
+                x = x + np.ascontiguousarray(np.linalg.solve(a, b)[..., 0].T)
+        return np.reshape(x, -1)
+
+    a, b = np.eye(3) + np.zeros((2, 3, 3)), np.arange(6.0).reshape(2, 3, 1)
+    assert mo.jit(f, target=target)(a, b).tolist() == f(a, b).tolist()

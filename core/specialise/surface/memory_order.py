@@ -150,6 +150,8 @@ def has_order(trace: Trace, storage: Storage) -> bool:
 def _before(trace: Trace, storage: Storage) -> list[Storage]:
     """Return the storages on whose order this one's depends."""
     if storage.made_by is not None:
+        if storage.made_by.function is np.ascontiguousarray:
+            return []
         return [x.storage for x in _arrays((storage.made_by.args, storage.made_by.kwargs), [])]
     return [x.storage for x in _origins(trace, storage)]
 
@@ -232,7 +234,7 @@ class _Asked:
         if made_by.axes is not None:
             return made_by.axes
         function, given = made_by.function, (made_by.args, made_by.kwargs)
-        if kind.ndim == 2 and function in _C_FOR_MATRICES:
+        if function is np.ascontiguousarray or kind.ndim == 2 and function in _C_FOR_MATRICES:
             return in_order
         arrays = _arrays(given, [])
         is_row = function is operator.getitem and not isinstance(made_by.args[1], tuple)
@@ -248,8 +250,8 @@ class _Asked:
                 found = function(*args, **kwargs)
             found = found if made_by.place is None else found[made_by.place]
         except Exception as error:  # zeros may be singular, or an index out of bounds: no answer
-            if kind.ndim == 2 and (getattr(function, "__module__", None) or "").startswith("numpy.linalg"):
-                return in_order  # these are gufuncs, which return matrices in C order
+            if kind.ndim in (2, 3) and (getattr(function, "__module__", None) or "").startswith("numpy.linalg"):
+                return in_order  # these are gufuncs, which return matrices, and a row of matrices, in C order
             raise UnknownOrder from error
         if not isinstance(found, np.ndarray) or found.shape != kind.shape:
             raise UnknownOrder
