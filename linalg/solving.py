@@ -36,6 +36,7 @@ def solve(
             ``"gmres"``. Or ``"direct"``, ``"cg"``, ``"minres"``, ``"symmlq"``, ``"gmres"``, ``"bicgstab"``, ``"idrs"``,
             ``"richardson"``, ``"lsqr"``, ``"lsmr"``.
         assume: None, ``"hermitian"`` or ``"positive definite"`` (and Hermitian): what is known of A beside its structure.
+            Direct methods of arrays and sparse matrices are about twice as fast for positive definite matrices.
         preconditioner, rtol, atol, max_iterations: for the iterative methods.
 
     Returns:
@@ -64,7 +65,7 @@ def solve(
     A = as_operator(A, "solve: A")
     chosen = _chosen(A, assume) if method == "auto" else method
     if chosen == "direct":
-        x = A.solve(b)
+        x = A.solve_positive_definite(b) if assume == "positive definite" else A.solve(b)
         norm = np.linalg.norm(b - A @ x, axis=0)
         if not np.all(np.isfinite(norm)):
             raise MorulaError("solve: the direct method gave NaN or Inf: A or b holds it, or A is singular")

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, dia_array, issparse
-from scipy.sparse.linalg import spsolve
+from scipy.sparse.linalg import splu, spsolve
 from scipy.sparse.linalg._dsolve._superlu import gssv  # type: ignore[import-not-found]
 
 from ..rules.registry import LOWERINGS
+from ..rules.sparse import solution as kept_solution
 from ..specialise.driven import SPECIAL
 from ..specialise.traced import Traced
 
@@ -74,8 +75,59 @@ def solution(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -
     return np.ravel(x) if b.ndim == 2 and b.shape[1] == 1 else x
 
 
+class Factors:
+    """What ``splu`` returns in compiled code: SuperLU factorises when it first solves, and keeps the factors."""
+
+    def __init__(self, matrix: Any, options: tuple[Any, ...]) -> None:
+        self.matrix, self.options = matrix, options
+        self.shape, self.nnz = matrix.shape, len(matrix.data)
+
+    def solve(self, rhs: Any, trans: str = "N") -> Any:
+        if trans not in ("N", "T", "H"):
+            raise ValueError(f"trans is {trans!r}, expected 'N', 'T' or 'H'")
+        A, b = self.matrix, np.asarray(rhs)
+        n = A.shape[0]
+        if b.shape[0] != n:
+            raise ValueError(f"b is of incompatible size: {b.shape} for factors of shape {A.shape}")
+        dtype = np.result_type(A.data, np.real(b), np.float32)
+        b = b.astype(np.result_type(dtype, b))
+        x, info = kept_solution(
+            n,
+            len(A.data),
+            A.data.astype(dtype),
+            A.indices,
+            A.indptr,
+            np.conj(b) if trans == "H" else b,
+            int(trans == "N"),
+            self.options,
+        )
+        if info != 0:
+            raise RuntimeError("Factor is exactly singular")
+        return np.conj(x) if trans == "H" else x
+
+
+def factorised(
+    A: Any,
+    permc_spec: Any = None,
+    diag_pivot_thresh: Any = None,
+    relax: Any = None,
+    panel_size: Any = None,
+    options: Any = None,
+) -> Factors:
+    """``splu`` of a square matrix."""
+    A = A.tocsc()
+    if A.shape[0] != A.shape[1]:
+        raise ValueError("can only factor square matrices")
+    chosen = {"DiagPivotThresh": diag_pivot_thresh, "ColPerm": permc_spec, "PanelSize": panel_size, "Relax": relax}
+    chosen.update(options or {})
+    if chosen["ColPerm"] == "NATURAL":
+        chosen["SymmetricMode"] = True
+    return Factors(A, tuple(chosen.items()))
+
+
 SPECIAL[csr_array._getnnz] = stored_entries  # type: ignore[attr-defined]
 SPECIAL[dia_array.tocsr] = from_diagonals
 for _target in ("native", "xla"):
     LOWERINGS[_target, csr_array.prune] = pruned
     LOWERINGS[_target, spsolve] = solution
+    LOWERINGS[_target, splu] = factorised

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from ...core import BadInput, MorulaError
 from .linear_operator import CONVERSIONS, LinearOperator, check_right_hand_side, columns_times, inexact
@@ -58,6 +59,10 @@ class Dense(LinearOperator):
     def solve(self, b: Any) -> Any:
         check_right_hand_side(self, b)
         return np.linalg.solve(self.matrix, b)
+
+    def solve_positive_definite(self, b: Any) -> Any:
+        check_right_hand_side(self, b)
+        return cho_solve(cho_factor(self.matrix, lower=True), b)
 
     def logdet(self) -> Any:
         return np.linalg.slogdet(self.matrix)[1]

@@ -148,6 +148,25 @@ class LinearOperator(ABC):
         """
         raise BadInput(f"no direct solve is known for a {type(self).__name__}: use morula.linalg.solve or gmres")
 
+    def solve_positive_definite(self, b: Any) -> Any:
+        """Return x with A x = b like ``solve``, for an operator that is known to be Hermitian positive definite.
+
+        ``Dense`` uses Cholesky's factorisation, which reads the lower triangle; ``Sparse`` lets SuperLU choose pivots on the
+        diagonal, in an ordering for symmetric patterns; other structures do what ``solve`` does.
+
+        Args:
+            b: right-hand side (n,), or several as the columns of (n, k).
+
+        Raises:
+            BadInput: no direct method is known, or the shapes do not match.
+            MorulaError, LinAlgError: the operator is found not to be positive definite.
+
+        >>> from morula.linalg import Dense
+        >>> Dense(np.array([[4.0, 2.0], [2.0, 5.0]])).solve_positive_definite(np.array([8.0, 12.0])).round(9).tolist()
+        [1.0, 2.0]
+        """
+        return self.solve(b)
+
     def approximate_inverse(self) -> LinearOperator | None:
         """Return a preconditioner that the structure suggests, or None; ``morula.linalg.solve`` uses it.
 

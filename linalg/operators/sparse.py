@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import _sparsetools, bsr_array, csc_array, csr_array, sparray, spmatrix
-from scipy.sparse.linalg import spsolve
+from scipy.sparse.linalg import splu, spsolve
 
 from ...core import BadInput, MorulaError, constant
 from .linear_operator import CONVERSIONS, LinearOperator, check_right_hand_side, inexact
@@ -94,6 +94,24 @@ class Sparse(LinearOperator):
         x = np.reshape(x, b.shape)
         if np.all(np.isfinite(b)) and not np.all(np.isfinite(x)):
             raise MorulaError(f"Sparse of shape {self._shape} is singular: SuperLU found a pivot of zero")
+        return x
+
+    def solve_positive_definite(self, b: Any) -> Any:
+        check_right_hand_side(self, b)
+        dtype = np.result_type(self.data, b)
+        # Compressed rows are the columns of the transpose. A copy, since SciPy sorts indices and sums duplicates in place.
+        columns = csc_array((self.data.astype(dtype), np.copy(self.indices), np.copy(self.indptr)), shape=self._shape)
+        b, options = b.astype(dtype), {"SymmetricMode": True}
+        try:
+            factors = splu(columns, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+            x: Any = factors.solve(b, "N" if self.by_columns else "T")
+        except RuntimeError as error:
+            raise MorulaError(f"Sparse of shape {self._shape} is singular: SuperLU found a pivot of zero") from error
+        products = np.sum(np.real(np.conj(x) * b), axis=0)
+        if np.any(np.logical_not(products > 0.0) & np.any(b != 0.0, axis=0)):
+            raise MorulaError(
+                f"Sparse of shape {self._shape} is not positive definite: x·A x = {np.min(products):.6g} for a solution x"
+            )
         return x
 
     def tocsr(self) -> Any:

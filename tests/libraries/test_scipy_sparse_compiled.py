@@ -32,6 +32,13 @@ def without_zeros(x: Any) -> Any:
     return m.tocsr()
 
 
+def with_factors(factors: Any, x: Any) -> Any:
+    first = factors.solve(x[:3])
+    return np.concatenate(
+        [factors.solve(np.reshape(x, (3, 2)), "T").ravel(), factors.solve(first), factors.solve(first, "H")]
+    )
+
+
 def cached_path(x: Any) -> Any:
     _, before = csgraph.shortest_path(
         sp.csr_matrix(([1.0, 1.0], ([0, 1], [1, 2])), shape=(3, 3)), return_predecessors=True
@@ -67,6 +74,11 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "Kronecker product": lambda x: sp.kron(made(x), np.eye(2)).toarray(),
     "equations by columns": lambda x: linalg.spsolve(made(x).tocsc(), x[:3]),
     "equations by rows": lambda x: linalg.spsolve(made(x).tocsr(), x[:3]),
+    "factors, several systems": lambda x: with_factors(linalg.splu(made(x).tocsc()), x),
+    "factors by the diagonal": lambda x: linalg.splu(
+        made(x).tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+    ).solve(x[:3]),
+    "factors of a complex matrix": lambda x: np.abs(linalg.splu((made(x) * (1 + 0.5j)).tocsc()).solve(x[:3] + 1j, "H")),
     "equations without zeros": lambda x: linalg.spsolve(without_zeros(x + 1), x[:3]),
     "graph": cached_path,
 }
