@@ -42,7 +42,7 @@ def iterate(
     history = np.zeros((limit + 1, *b.shape[1:]))
     history[0] = norm
     measure = _measure(method, A, residual, norm, target, rtol, 0.0)
-    iterations, steps = 0, np.zeros(b.shape[1:], int)
+    iterations, steps = 0, np.zeros(b.shape[1], int) if several else 0
     code = choose(measure <= target, CONVERGED, RUNNING if limit > 0 else MAX_ITERATIONS)
     while some(code == RUNNING):
         last, kept, kept_residual, kept_norm = measure, x, residual, norm
