@@ -35,7 +35,7 @@ from .lanes import LEAST, WRITES, Lanes, Refused
 from .ragged_lanes import RaggedLanes
 from .simplify import simplify
 
-BLOCK = 48
+BLOCK = 64
 """The number of iterations in a block of a loop over parts that grow or shrink (``ragged_lanes``), in native code."""
 
 

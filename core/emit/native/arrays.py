@@ -77,15 +77,40 @@ class Memory(Array):
     def store_flat(self, code: Code, i: str, x: Element) -> None:
         store(code, address(code, self.pointer, i, self.dtype), x, self.dtype, self.align)
 
+    def merged(self, code: Code) -> Memory:
+        """Return the same elements with as few dimensions as possible: short loops over neighbouring elements become one."""
+        lengths: list[str] = []
+        strides: list[str] = []
+        for n, step in zip(self.lengths, self.strides):
+            if lengths and strides[-1] == code.multiply(n, step):
+                lengths[-1], strides[-1] = code.multiply(lengths[-1], n), step
+            else:
+                lengths.append(n)
+                strides.append(step)
+        found = Memory(code, self.pointer, self.dtype, lengths, strides)
+        found.align = self.align
+        return found
+
     def fill(self, code: Code, source: Array) -> None:
         """Copy all elements of an array of the same lengths into this memory."""
         if self.flat and source.flat:
             one = lambda i: self.store_flat(code, i[0], source.load_flat(code, i[0]))  # noqa: E731
             code.nest([self.count(code)], one, independent=[0])
+        elif source.flat and len((into := self.merged(code)).lengths) < len(self.lengths):
+            one = lambda at: into.store(code, at, source.load_flat(code, place_of(code, into.lengths, at)))  # noqa: E731
+            code.nest(into.lengths, one, independent=range(len(into.lengths)))
         else:
             every = range(len(self.lengths))
             one = lambda indices: self.store(code, indices, source.load(code, indices))  # noqa: E731
             code.nest(self.lengths, one, independent=every)
+
+
+def place_of(code: Code, lengths: Sequence[str], indices: Sequence[str]) -> str:
+    """Return the position of an element in C order."""
+    found = "0"
+    for n, i in zip(lengths, indices):
+        found = code.add(code.multiply(found, n), i)
+    return found
 
 
 def c_strides(code: Code, lengths: Sequence[str]) -> list[str]:

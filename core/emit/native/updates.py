@@ -7,7 +7,7 @@ from typing import Any
 
 from ...ir import typed
 from ...ir.dynamic import Operation
-from .arrays import Array, Memory
+from .arrays import Array, Memory, place_of
 from .assembly import Code
 from .elements import Element
 from .elementwise import index_part
@@ -45,6 +45,16 @@ def _add_at(f: FunctionCode, op: Operation) -> None:
         add([], f.element(v))
         return
     source, lengths = f.array(v), f.lengths(v.type)
+    if not part.is_gather and source.flat:
+        into = part.of_memory(code, target, lengths).merged(code)
+        code.nest(
+            into.lengths,
+            lambda at: into.store(
+                code, at, added(code, into, at, source.load_flat(code, place_of(code, into.lengths, at)))
+            ),
+            independent=range(len(into.lengths)),
+        )
+        return
     every = () if part.is_gather else range(len(lengths))
     code.nest(lengths, lambda at: add(at, source.load(code, at)), independent=every)
 
