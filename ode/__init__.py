@@ -11,6 +11,7 @@ that it watches; ``problem`` and ``state`` present the user's f and its structur
 from .control import CONTROLS, StepControl
 from .dense_output import DenseOutput
 from .events import Event
+from .jacobians import KrylovJacobian, SparseJacobian
 from .methods import METHODS, Multistep
 from .methods.esdirk import EsdirkTableau, esdirk
 from .methods.rosenbrock import RosenbrockTableau, rosenbrock
@@ -27,8 +28,10 @@ __all__ = [
     "Happened",
     "RosenbrockTableau",
     "IntegrationFailed",
+    "KrylovJacobian",
     "Multistep",
     "Solution",
+    "SparseJacobian",
     "Stats",
     "Status",
     "StepControl",

@@ -1,10 +1,11 @@
 """The Jacobian of f in the forms that implicit methods use, and the linear systems with it.
 
 A form has the matrix's structure: ``DenseJacobian`` and ``BandedJacobian`` are found by forward mode, ``GivenJacobian`` is
-the user's. Each has ``entries(rhs, t, y)``, the numbers of J in an array of its own kind, and from these
+the user's. ``SparseJacobian`` has a pattern, and ``KrylovJacobian`` only products with J. Each has ``entries(rhs, t, y)``, the
+numbers of J in an array of its own kind, and from these
 
-    solver(entries, shift, is_transposed)               of (shift - J) x = b, or (shift - J^T) x = b
-    coupled(entries, mixing, is_transposed)             of sum_j mixing_ij x_j - J_i x_i = b_i, or with J_i^T
+    solver(rhs, entries, shift, is_transposed)          of (shift - J) x = b, or (shift - J^T) x = b
+    coupled(rhs, entries, mixing, is_transposed)        of sum_j mixing_ij x_j - J_i x_i = b_i, or with J_i^T
 
 where ``mixing`` is (s, s), the entries of the last are those of s Jacobians (s, ...), and x and b are (s, n). All are
 differentiable like the rest of a step. A shift may be complex.
@@ -13,13 +14,15 @@ differentiable like the rest of a step. A shift may be complex.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve, solve_banded
 
-from ..core import BadInput, jacfwd
+from ..core import BadInput, jacfwd, jvp, pullback
 
 VectorField = Callable[[float, NDArray[Any]], NDArray[Any]]
 Solver = Callable[[NDArray[Any]], NDArray[Any]]
@@ -35,7 +38,7 @@ class DenseJacobian:
         """Return J (n, n)."""
         return jacfwd(lambda y: rhs(t, y))(y)
 
-    def solver(self, entries: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
+    def solver(self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
         n = len(entries)
         matrix = shift * np.eye(n, dtype=entries.dtype) - entries
         if n <= SMALL:
@@ -46,7 +49,7 @@ class DenseJacobian:
         factors = lu_factor(matrix, check_finite=False)
         return lambda b: lu_solve(factors, b, 1 if is_transposed else 0, check_finite=False)
 
-    def coupled(self, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool) -> Solver:
+    def coupled(self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool) -> Solver:
         s, n = entries.shape[:2]
         blocks = mixing[:, None, :, None] * np.eye(n)[None, :, None, :]
         for i in range(s):
@@ -103,13 +106,13 @@ class BandedJacobian:
             rows, columns = there, np.broadcast_to(here, there.shape)
         return np.where((there >= 0) & (there < n), entries[np.clip(rows, 0, n - 1), columns % groups], 0.0)
 
-    def solver(self, entries: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
+    def solver(self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
         below, above = (self.upper, self.lower) if is_transposed else (self.lower, self.upper)
         diagonal = (np.arange(below + above + 1) == above).astype(entries.dtype)
         bands = (shift * diagonal)[:, None] - self.bands(entries, is_transposed)
         return lambda b: solve_banded((below, above), bands, b, check_finite=False)
 
-    def coupled(self, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool) -> Solver:
+    def coupled(self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool) -> Solver:
         """The unknowns are taken component by component, which keeps the matrix banded."""
         s, n = entries.shape[:2]
         below, above = (self.upper, self.lower) if is_transposed else (self.lower, self.upper)
@@ -126,10 +129,166 @@ class BandedJacobian:
         return lambda b: solve_banded(widths, flat, b.T.reshape(-1), check_finite=False).reshape(n, s).T
 
 
+class SparseJacobian:
+    """A Jacobian with a pattern of entries that may differ from zero, found in few runs of f, solved by SuperLU.
+
+    Columns without a common row are found in one run of forward mode.
+
+    Args:
+        pattern: a matrix of ``scipy.sparse`` (n, n), whose stored entries are the pattern, such as
+            ``mo.sparse_jacobian(f).pattern(y)``.
+
+    Raises:
+        BadInput: ``pattern`` is not a square matrix of ``scipy.sparse``.
+
+    Source: A. R. Curtis, M. J. D. Powell, J. K. Reid, On the estimation of sparse Jacobian matrices, IMA J. Appl. Math.
+    13 (1974) 117.
+
+    >>> import scipy.sparse
+    >>> SparseJacobian(scipy.sparse.diags_array([np.ones(4), np.ones(5), np.ones(4)], offsets=[-1, 0, 1])).groups
+    3
+    """
+
+    def __init__(self, pattern: Any) -> None:
+        if not scipy.sparse.issparse(pattern) or len(pattern.shape) != 2 or pattern.shape[0] != pattern.shape[1]:
+            raise BadInput(
+                f"the pattern of a sparse Jacobian has shape {np.shape(pattern)}; expected a square matrix of scipy.sparse, such as "
+                "mo.sparse_jacobian(f).pattern(y)"
+            )
+        from ..linalg import Sparse  # here, since its import takes as long as that of all the rest
+
+        self.operator = Sparse
+        self.size = pattern.shape[0]
+        known = scipy.sparse.csc_array((np.ones(pattern.nnz), pattern.tocoo().coords), pattern.shape)
+        known.sum_duplicates()
+        self.places = known.indices, np.repeat(np.arange(self.size), np.diff(known.indptr))
+        """The rows and columns of the entries."""
+        self.colours = _colours(known)
+        self.groups = int(self.colours.max(initial=0)) + 1
+        self.plans = {1: self._plan(1)}
+
+    def _plan(self, stages: int) -> _Plan:
+        """Return where the entries of ``stages`` coupled systems go."""
+        n, (rows, columns) = self.size, self.places
+        of_each = np.arange(stages)[:, None]
+        blocks = np.repeat(np.arange(stages), stages), np.tile(np.arange(stages), stages)
+        all_rows = np.concatenate([(of_each * n + rows).ravel(), np.add.outer(blocks[0] * n, np.arange(n)).ravel()])
+        all_columns = np.concatenate(
+            [(of_each * n + columns).ravel(), np.add.outer(blocks[1] * n, np.arange(n)).ravel()]
+        )
+        unique, place = np.unique(all_columns * (n * stages) + all_rows, return_inverse=True)
+        indptr = np.searchsorted(unique // (n * stages), np.arange(n * stages + 1))
+        return _Plan(place, unique % (n * stages), indptr, len(unique))
+
+    def entries(self, rhs: VectorField, t: float, y: NDArray[Any]) -> NDArray[Any]:
+        """Return the entries of the pattern, column by column."""
+        if len(y) != self.size:
+            raise BadInput(f"the pattern of the Jacobian has {self.size} rows; the state has {len(y)} components")
+        seeds = (self.colours == np.arange(self.groups)[:, None]).astype(y.dtype)
+        compressed = jacfwd(lambda e: rhs(t, y + np.dot(e, seeds)))(np.zeros(self.groups, y.dtype))
+        rows, columns = self.places
+        return compressed[rows, self.colours[columns]]
+
+    def solver(self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
+        solve = self.coupled(rhs, entries[None], np.reshape(shift, (1, 1)), is_transposed)
+        return lambda b: solve(b[None])[0]
+
+    def coupled(self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool) -> Solver:
+        s, n = len(entries), self.size
+        plan = self.plans[s] if s in self.plans else self._plan(s)
+        mixed = mixing.T if is_transposed else mixing
+        values = np.concatenate([-entries.reshape(-1), np.repeat(mixed.reshape(-1), n)])
+        data = np.zeros(plan.count, values.dtype)
+        np.add.at(data, plan.places, values)
+        matrix = self.operator(data, plan.indices, plan.indptr, (s * n, s * n), by_columns=True)
+        operator = matrix.transpose() if is_transposed else matrix
+        return lambda b: operator.solve(b.reshape(-1)).reshape(b.shape)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Compressed columns, and the place of each number among their entries."""
+
+    places: NDArray[Any]
+    indices: NDArray[Any]
+    indptr: NDArray[Any]
+    count: int
+
+
+def _colours(pattern: Any) -> NDArray[Any]:
+    """Return a colour for each column, such that columns of one colour have no common row: the first that is free."""
+    by_row, by_column = pattern.tocsr(), pattern.tocsc()
+    colours = np.full(pattern.shape[1], -1)
+    for j in range(pattern.shape[1]):
+        rows = by_column.indices[by_column.indptr[j] : by_column.indptr[j + 1]]
+        taken = {int(c) for r in rows for c in colours[by_row.indices[by_row.indptr[r] : by_row.indptr[r + 1]]]}
+        colour = 0
+        while colour in taken:
+            colour += 1
+        colours[j] = colour
+    return colours
+
+
+class KrylovJacobian:
+    """No matrix: the systems are solved by GMRES with products of J and vectors, by forward and reverse mode.
+
+    For large systems whose stiffness comes from few directions, or whose Jacobian has no pattern.
+
+    rtol: the residual relative to the right-hand side. restart: the number of basis vectors.
+
+    >>> KrylovJacobian(rtol=1e-6).restart
+    30
+    """
+
+    def __init__(self, rtol: float = 1e-9, restart: int = 30) -> None:
+        from ..linalg import FunctionOperator, gmres  # here, since its import takes as long as that of all the rest
+
+        self.operator, self.solve = FunctionOperator, gmres
+        self.rtol, self.restart = rtol, restart
+
+    def entries(self, rhs: VectorField, t: float, y: NDArray[Any]) -> NDArray[Any]:
+        """Return the place of the linearisation: the state, and the time."""
+        return np.append(y, t)
+
+    def solver(self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
+        solve = self.coupled(rhs, entries[None], np.reshape(shift, (1, 1)), is_transposed)
+        return lambda b: solve(b[None])[0]
+
+    def coupled(self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool) -> Solver:
+        s, n = len(entries), entries.shape[1] - 1
+
+        def multiplied(x: NDArray[Any], matrix: NDArray[Any], places: NDArray[Any], is_turned: bool) -> NDArray[Any]:
+            rows = x.reshape(s, n)
+            turned = [_product(rhs, places[i], rows[i], is_turned) for i in range(s)]
+            return (np.dot(matrix, rows) - np.stack(turned)).reshape(-1)
+
+        A = self.operator(
+            lambda x, matrix, places: multiplied(x, matrix, places, is_transposed),
+            (s * n, s * n),
+            parameters=(mixing, entries),
+            transpose=lambda x, matrix, places: multiplied(x, matrix.T, places, not is_transposed),
+        )
+        return lambda b: self.solve(A, b.reshape(-1), restart=self.restart, rtol=self.rtol).x.reshape(b.shape)
+
+
+def _product(rhs: VectorField, place: NDArray[Any], x: NDArray[Any], is_transposed: bool) -> NDArray[Any]:
+    """Return J x or J^T x at a place (n + 1,): the state, and the time."""
+    t, y = place[-1], place[:-1]
+    if is_transposed:
+        return pullback(lambda y: rhs(t, y), y)[1](x)[0]
+    return jvp(lambda y: rhs(t, y), (y,), (x,))[1]
+
+
 def jacobian_of(given: Any, args: tuple[Any, ...], size: int, is_vector: bool) -> Any:
     """Return the form for the argument ``jacobian`` of ``odesolve``."""
     if given is None:
         return DenseJacobian()
+    if isinstance(given, (SparseJacobian, KrylovJacobian)):
+        return given
+    if isinstance(given, str) and given == "krylov":
+        return KrylovJacobian()
+    if scipy.sparse.issparse(given):
+        return SparseJacobian(given)
     if callable(given):
         if not is_vector:
             raise BadInput("jacobian is a function, which needs a state that is a vector (n,); give y0 as a vector")
@@ -141,6 +300,7 @@ def jacobian_of(given: Any, args: tuple[Any, ...], size: int, is_vector: bool) -
     ):
         return BandedJacobian(*given)
     raise BadInput(
-        f"jacobian is {given!r}; expected None, a function jacobian(t, y, *args) that returns (n, n), or the numbers of "
+        f"jacobian is {given!r}; expected None, a function jacobian(t, y, *args) that returns (n, n), a pattern as a "
+        'matrix of scipy.sparse, "krylov", or the numbers of '
         f"diagonals (lower, upper) below and above the main one, each from 0 to {size - 1}"
     )

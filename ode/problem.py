@@ -39,7 +39,7 @@ class Problem:
 
     def solver(self, t: float, y: NDArray[Any], shift: Any, is_transposed: bool = False) -> Solver:
         """Return the function that solves (shift - J) x = b, with the Jacobian J of f at t and y, or its transpose."""
-        return self.jacobian.solver(self.jacobian.entries(self.rhs, t, y), shift, is_transposed)
+        return self.jacobian.solver(self.rhs, self.jacobian.entries(self.rhs, t, y), shift, is_transposed)
 
     def time_derivative(self, t: float, y: NDArray[Any]) -> NDArray[Any]:
         """Return the derivative of f with respect to t at a fixed state, (n,)."""

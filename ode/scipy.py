@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import BadInput, stop_gradient
 from .dense_output import DenseOutput
 from .events import Event
+from .jacobians import SparseJacobian
 from .methods import METHODS, Method, is_implicit
 from .solution import Status
 from .solve import odesolve
@@ -24,7 +26,7 @@ from .solve import odesolve
 NAMES = {"RK23": "bosh3", "RK45": "dopri5", "DOP853": "dop853", "Radau": "radau5", "BDF": "bdf", "LSODA": "auto"}
 """SciPy's name of a method -> the name here."""
 
-_OPTIONS = {"first_step", "max_step", "rtol", "atol", "jac", "lband", "uband", "min_step"}
+_OPTIONS = {"first_step", "max_step", "rtol", "atol", "jac", "jac_sparsity", "lband", "uband", "min_step"}
 
 _MESSAGES = {
     0: "The solver successfully reached the end of the integration interval.",
@@ -123,8 +125,8 @@ def solve_ivp(
         vectorized: whether fun takes columns (n, k) and returns their derivatives.
         args: further arguments of fun, events and jac.
         options: rtol (1e-3), atol (1e-6), first_step, max_step; for implicit methods jac, a function ``jac(t, y, *args)``
-            or a constant matrix (by default it is found by forward mode), or lband and uband, the numbers of diagonals of
-            a banded Jacobian. min_step is ignored.
+            or a constant matrix (by default it is found by forward mode), or jac_sparsity, its pattern; or lband and
+            uband, the numbers of diagonals of a banded Jacobian. min_step is ignored.
 
     Returns:
         An ``OdeResult``.
@@ -246,6 +248,9 @@ def _jacobian(options: dict[str, Any], n: int, is_split: bool) -> Any:
         if is_split:
             raise BadInput("lband and uband need a real state; leave them out")
         return (options.get("lband") or 0, options.get("uband") or 0)
+    pattern = options.get("jac_sparsity")
+    if jac is None and pattern is not None and not is_split:
+        return SparseJacobian(pattern if scipy.sparse.issparse(pattern) else scipy.sparse.csc_array(pattern))
     if jac is None:
         return None
     if not callable(jac):

@@ -21,9 +21,9 @@ from .arguments import (
 from .control import MAX_STEPS, SUCCESS, StepControl
 from .dense_output import DenseOutput
 from .events import watch_of
-from .jacobians import jacobian_of
+from .jacobians import KrylovJacobian, jacobian_of
 from .loop import adaptive_steps, equal_steps
-from .methods import Method, is_implicit
+from .methods import Method, RadauTableau, is_implicit
 from .problem import Problem
 from .solution import Happened, IntegrationFailed, Solution
 from .state import Leaf, layout, pack, unpack
@@ -76,7 +76,8 @@ def odesolve(
             and to the one after it.
         jacobian: for implicit methods: by default found by forward mode; or a function ``jacobian(t, y, *args)`` that returns
             (n, n), for a state that is a vector; or (lower, upper), the numbers of diagonals beside the main one of a
-            banded Jacobian.
+            banded Jacobian; or a matrix of ``scipy.sparse`` with its pattern (compiled code needs a ``SparseJacobian`` made
+            outside of it); or "krylov", to solve the systems by GMRES without a matrix.
         events: an ``Event``, a function ``event(t, y, *args)`` that is zero at an event, or a sequence of these. Two zeros
             within one step are not seen; ``max_step`` helps.
         saveat: the times of the solution, between ts[0] and ts[-1] and in their direction, in place of ``ts``; or "steps" for
@@ -122,6 +123,10 @@ def odesolve(
             f"{chosen.name} solves real states; give the real and imaginary parts of y0 apart, as in (z.real, z.imag)"
         )
     form = jacobian_of(jacobian, args, size, isinstance(leaves, Leaf) and len(leaves.shape) == 1)
+    if isinstance(form, KrylovJacobian) and isinstance(chosen, RadauTableau):
+        raise BadInput(
+            f"{chosen.name} solves complex systems, which the Krylov form of the Jacobian does not; choose bdf"
+        )
     problem = Problem(f, args, leaves, y.dtype, form, relative, absolute)
     stepper = stepper_of(chosen, y.dtype)
     if steps is not None:

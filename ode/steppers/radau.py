@@ -95,7 +95,7 @@ def _solved(
     form, times = problem.jacobian, stepper._times(t, t_new)
     entries = np.stack([form.entries(problem.rhs, times[i], y + z[i]) for i in range(len(times))])
     mixing = (stepper.inverse.T if is_transposed else stepper.inverse) / (t_new - t)
-    return form.coupled(entries, mixing, is_transposed)(b.reshape(z.shape)).reshape(-1)
+    return form.coupled(problem.rhs, entries, mixing, is_transposed)(b.reshape(z.shape)).reshape(-1)
 
 
 @constant
@@ -110,8 +110,8 @@ def _search(
     tableau, h = stepper.tableau, t_new - t
     slope, polynomial, h_before = memory
     entries = problem.jacobian.entries(problem.rhs, t, y)
-    real = problem.jacobian.solver(entries, tableau.shift / h, False)
-    pairs = [problem.jacobian.solver(entries, complex(shift) / h, False) for shift in tableau.shifts]
+    real = problem.jacobian.solver(problem.rhs, entries, tableau.shift / h, False)
+    pairs = [problem.jacobian.solver(problem.rhs, entries, complex(shift) / h, False) for shift in tableau.shifts]
     theta = 1.0 + tableau.c * (h / h_before)
     z = np.dot(theta[:, None] ** np.arange(1.0, len(theta) + 1), polynomial) - polynomial.sum(axis=0)
     times = stepper._times(t, t_new)

@@ -125,6 +125,68 @@ def diffusing_brusselator(t, y, a, b, alpha):
     return (spread + reaction).reshape(-1)
 
 
+def e5(t, y, a, b, m, c):
+    first, second, third = a * y[0], b * y[0] * y[2], m * c * y[1] * y[2]
+    gain, loss = first - third, second - c * y[3]
+    return np.stack([-first - second, gain, gain - loss, loss])
+
+
+# The species of each reaction of the pollution problem; -1 stands for none.
+FIRST = np.array([0, 1, 4, 6, 6, 6, 8, 8, 10, 10, 12, 9, 13, 0, 2, 3, 3, 15, 15, 16, 18, 18, 0, 18, 19])
+SECOND = np.array([-1, 3, 1, -1, -1, 5, -1, 5, 1, 0, -1, 1, -1, 5, -1, -1, -1, -1, -1, 5, -1, -1, 3, 0, -1])
+GAINS = [
+    [1, 2, 8, 10, 11, 21, 24], [0, 20], [0, 16, 18, 21], [14], [3, 3, 5, 6, 12, 19], [2, 17, 17], [12], [3, 4, 5, 6], [],
+    [6, 8], [7, 10], [8], [9], [11], [13], [15], [], [19], [22, 24], [23],
+]  # fmt: skip
+STOICHIOMETRY = np.zeros((20, 25))
+for species, reactions in enumerate(GAINS):
+    np.add.at(STOICHIOMETRY[species], reactions, 1.0)
+for reaction, pair in enumerate(zip(FIRST, SECOND)):
+    STOICHIOMETRY[[s for s in pair if s >= 0], reaction] -= 1.0
+
+
+def pollution(t, y, *k):
+    return STOICHIOMETRY @ (np.stack(k) * y[FIRST] * np.where(SECOND < 0, 1.0, y[SECOND]))
+
+
+def ring_modulator(t, y, C, Cs, Cp, R, Rp, Lh, Ls1, Ls2, Ls3, Rg1, Rg2, Rg3, Ri, Rc, gamma, delta):
+    low, high = 0.5 * np.sin(2000 * np.pi * t), 2 * np.sin(20000 * np.pi * t)
+    drops = np.stack([
+        y[2] - y[4] - y[6] - high, -y[3] + y[5] - y[6] - high, y[3] + y[4] + y[6] + high, -y[2] - y[5] + y[6] + high
+    ])  # fmt: skip
+    q = gamma * (np.exp(delta * drops) - 1)
+    return np.stack([
+        (y[7] - 0.5 * y[9] + 0.5 * y[10] + y[13] - y[0] / R) / C,
+        (y[8] - 0.5 * y[11] + 0.5 * y[12] + y[14] - y[1] / R) / C,
+        (y[9] - q[0] + q[3]) / Cs,
+        (-y[10] + q[1] - q[2]) / Cs,
+        (y[11] + q[0] - q[2]) / Cs,
+        (-y[12] - q[1] + q[3]) / Cs,
+        (-y[6] / Rp + q[0] + q[1] - q[2] - q[3]) / Cp,
+        -y[0] / Lh,
+        -y[1] / Lh,
+        (0.5 * y[0] - y[2] - Rg2 * y[9]) / Ls2,
+        (-0.5 * y[0] + y[3] - Rg3 * y[10]) / Ls3,
+        (0.5 * y[1] - y[4] - Rg2 * y[11]) / Ls2,
+        (-0.5 * y[1] + y[5] - Rg3 * y[12]) / Ls3,
+        (-y[0] + low - (Ri + Rg1) * y[13]) / Ls1,
+        (-y[1] - (Rc + Rg1) * y[14]) / Ls1,
+    ])  # fmt: skip
+
+
+def akzo_nobel(t, y, k1, k2, k3, k4, K, klA, pCO2, H, Ks):
+    sixth = Ks * y[0] * y[3]
+    r1, r2, r3 = k1 * y[0] ** 4 * np.sqrt(y[1]), k2 * y[2] * y[3], k2 / K * y[0] * y[4]
+    r4, r5 = k3 * y[0] * y[3] ** 2, k4 * sixth**2 * np.sqrt(y[1])
+    return np.stack([
+        -2 * r1 + r2 - r3 - r4,
+        -0.5 * r1 - r4 - 0.5 * r5 + klA * (pCO2 / H - y[1]),
+        r1 - r2 + r3,
+        -r2 + r3 - 2 * r4,
+        r2 - r3 + r5,
+    ])  # fmt: skip
+
+
 RIGHT_HAND_SIDES = {
     "lotka": (lotka, ["a", "b", "c", "d"]),
     "lorenz": (lorenz, ["sigma", "rho", "beta"]),
@@ -139,6 +201,13 @@ RIGHT_HAND_SIDES = {
     "rober": (robertson, ["k1", "k2", "k3"]),
     "orego": (oregonator, ["s", "q", "w"]),
     "hires": (hires, []),
+    "e5": (e5, ["A", "B", "M", "C"]),
+    "pollution": (pollution, [f"k{i}" for i in range(1, 26)]),
+    "ringmod": (
+        ring_modulator,
+        ["C", "Cs", "Cp", "R", "Rp", "Lh", "Ls1", "Ls2", "Ls3", "Rg1", "Rg2", "Rg3", "Ri", "Rc", "gamma", "delta"],
+    ),
+    "chemakzo_ode": (akzo_nobel, ["k1", "k2", "k3", "k4", "K", "klA", "pCO2", "H", "Ks"]),
     "bruss1d": (diffusing_brusselator, ["A", "B", "alpha"]),
 }
 

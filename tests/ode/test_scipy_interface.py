@@ -104,13 +104,14 @@ class TestJacobians:
     matrix = np.array([[-100.0, 1.0, 0.0], [0.5, -2.0, 1.0], [0.0, 0.3, -50.0]])
 
     @pytest.mark.parametrize("method", ["Radau", "BDF"])
-    @pytest.mark.parametrize("form", ["function", "constant", "sparse", "banded"])
+    @pytest.mark.parametrize("form", ["function", "constant", "sparse", "pattern", "banded"])
     def test_forms(self, method, form):
         a = self.matrix
         options = {
             "function": {"jac": lambda t, y: a},
             "constant": {"jac": a},
             "sparse": {"jac": scipy.sparse.csr_array(a)},
+            "pattern": {"jac_sparsity": a != 0},
             "banded": {"lband": 1, "uband": 1},
         }[form]
         ours = solve_ivp(lambda t, y: a @ y, (0, 1), np.ones(3), method, rtol=1e-6, atol=1e-9, **options)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import morula as mo
-from morula.ode import METHODS, EsdirkTableau, odesolve
+from morula.ode import METHODS, EsdirkTableau, SparseJacobian, odesolve
 
-from .problems import diffusing_brusselator, driven, driven_exact, published, van_der_pol
+from .problems import STIFF, diffusing_brusselator, driven, driven_exact, published, van_der_pol
 from .rooted_trees import defects
 
 ACCURATE = {
@@ -91,14 +92,38 @@ def test_a_stage_that_newtons_method_does_not_find_shortens_the_step():
     ("vdpol", "rodas5p"), ("rober", "rodas5p"), ("orego", "rodas5p"), ("hires", "rodas5p"), ("hires", "rodas4"),
     ("rober", "rodas4"), ("hires", "ros3p"), ("hires", "rosenbrock23"),
     ("rober", "kvaerno5"), ("hires", "kvaerno5"), ("orego", "kencarp4"), ("hires", "trbdf2"), ("hires", "implicit_euler"),
-    ("rober", "radau5"), ("orego", "radau9"), ("hires", "radau13"),
+    ("pollution", "rodas5p"), ("chemakzo_ode", "radau5"), ("rober", "radau5"), ("orego", "radau9"), ("hires", "radau13"),
 ])  # fmt: skip
 def test_published_end_values(problem, name):
     f, y0, span, args, expected = published(problem)
     tol = ACCURATE[name]
     atol = tol * np.array([1e-6, 1e-10, 1e-6]) if problem == "rober" else 1e-3 * tol
+    if problem == "pollution":
+        atol = 1e-6 * tol
     y = odesolve(f, y0, span, *args, method=name, rtol=tol, atol=atol).y[-1]
     assert np.allclose(y, expected, rtol=300 * tol, atol=0)
+
+
+def test_a_reaction_whose_slow_phase_lasts_for_thirteen_decades():
+    f, y0, _, args, _ = published("e5")
+    times, expected = STIFF["e5"]["t_more"], np.array(STIFF["e5"]["y_more"])
+    y = odesolve(f, y0, [0.0, *times], *args, method="rodas5p", rtol=1e-5, atol=1e-28).y[1:]
+    assert np.allclose(y, expected, rtol=1e-2, atol=1e-25)
+
+
+def test_a_ring_modulator_compiled():
+    """Oscillations of several frequencies, with diodes that make the problem stiff."""
+    f, y0, span, args, expected = published("ringmod")
+    solve = mo.jit(
+        lambda y0: odesolve(f, y0, span, *args, method="rodas5p", rtol=1e-5, atol=1e-8).y[-1], target="native"
+    )
+    assert np.allclose(solve(y0), expected, rtol=2e-3)
+
+
+def test_every_published_stiff_problem_is_tried():
+    assert set(STIFF) == {
+        "vdpol", "vdpol_eps", "rober", "orego", "hires", "bruss1d", "e5", "pollution", "ringmod", "chemakzo_ode"
+    }  # fmt: skip
 
 
 def test_a_very_stiff_problem_compiled():
@@ -141,16 +166,23 @@ class TestForms:
         def given(t, y, *args):
             return mo.jacobian(lambda y: diffusing_brusselator(t, y, *args))(y)
 
+        pattern = mo.sparse_jacobian(lambda y: diffusing_brusselator(0.0, y, *args)).pattern(y0)
         ys = [
-            odesolve(diffusing_brusselator, y0, [0.0, 1.0], *args, method="rodas4", jacobian=form).y[-1]
-            for form in (None, given, (2, 2), (3, 4))
+            odesolve(diffusing_brusselator, y0, [0.0, 1.0], *args, method="rodas4", jacobian=form, rtol=1e-4).y[-1]
+            for form in (None, given, (2, 2), (3, 4), pattern, "krylov")
         ]
-        for y in ys[1:]:
+        for y in ys[1:-1]:
             assert np.allclose(y, ys[0], rtol=1e-11)
+        assert np.allclose(ys[-1], ys[0], rtol=1e-7)
+
+    def test_a_pattern_takes_as_many_runs_as_it_has_colours(self):
+        assert SparseJacobian(scipy.sparse.eye_array(50) + scipy.sparse.eye_array(50, k=7)).groups == 2
 
     @pytest.mark.parametrize("jacobian, message", [
         ((2,), r"jacobian is \(2,\); expected None, a function jacobian"),
         ((2, 20), r"jacobian is \(2, 20\).* each from 0 to 1"),
+        (scipy.sparse.eye_array(2, 3), "the pattern of a sparse Jacobian has shape .2, 3.; expected a square matrix"),
+        (scipy.sparse.eye_array(3), "the pattern of the Jacobian has 3 rows; the state has 2 components"),
         (lambda t, y, mu: np.eye(3), r"jacobian returned shape \(3, 3\); the state has 2 components: expected \(2, 2\)"),
     ])  # fmt: skip
     def test_wrong_forms(self, jacobian, message):
@@ -211,16 +243,27 @@ class TestGradients:
         slope = 2 * ts * np.cos(ts**2) * np.exp(np.sin(ts**2))
         assert np.allclose(d[1:], slope[1:], rtol=1e-5)
 
-    @pytest.mark.parametrize("name", ["rodas4", "kvaerno3", "radau5"])
-    def test_banded(self, name):
+    @pytest.mark.parametrize("name, form", [
+        ("rodas4", "banded"), ("kvaerno3", "banded"), ("radau5", "banded"), ("radau5", "sparse"), ("bdf", "sparse"),
+        ("bdf", "krylov"),
+    ])  # fmt: skip
+    def test_forms_of_the_jacobian(self, name, form):
+        pattern = scipy.sparse.diags_array([np.ones(12 - abs(k)) for k in range(-2, 3)], offsets=range(-2, 3))
+        given = {"banded": (2, 2), "sparse": SparseJacobian(pattern), "krylov": "krylov"}[form]
+
         def loss(alpha, form):
             f = lambda t, y, alpha: diffusing_brusselator(t, y, 1.0, 3.0, alpha)  # noqa: E731
             y0 = 1.0 + np.sin(np.arange(12.0))
             return np.sum(odesolve(f, y0, [0.0, 0.2], alpha, method=name, jacobian=form, rtol=1e-4).y[-1] ** 2)
 
-        assert np.isclose(mo.grad(loss)(0.02, (2, 2)), mo.grad(loss)(0.02, None), rtol=1e-7)
+        assert np.isclose(mo.grad(loss)(0.02, given), mo.grad(loss)(0.02, None), rtol=1e-6)
 
 
 def test_complex_states_are_refused():
     with pytest.raises(mo.BadInput, match="rodas5p solves real states; give the real and imaginary parts of y0 apart"):
         odesolve(lambda t, z: (-3 + 2j) * z, 1 + 1j, [0.0, 1.0], method="rodas5p")
+
+
+def test_radau_methods_need_a_matrix():
+    with pytest.raises(mo.BadInput, match="radau5 solves complex systems, which the Krylov form .* choose bdf"):
+        odesolve(van_der_pol, np.array([2.0, 0.0]), [0, 1], 5.0, method="radau5", jacobian="krylov")
