@@ -14,16 +14,14 @@ True
 """
 
 from ..core import tree
+from ..optim.stochastic import Optimiser, State, adam, sgd
 from .layers import Chain, Dense, glorot_uniform
 from .losses import cross_entropy, mean_squared_error
-from .optimisers import SGD, Adam, Optimiser, State, adam, sgd
 from .training import Diverged, minibatches, train
 
 leaves, map_leaves, with_leaves = tree.leaves, tree.map_leaves, tree.with_leaves
 
 __all__ = [
-    "SGD",
-    "Adam",
     "Chain",
     "Dense",
     "Diverged",

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..core import BadInput, MorulaError, jit as compiled, value_and_grad
-from .optimisers import Optimiser
+from ..optim.stochastic import Optimiser
 
 Model = TypeVar("Model")
 
