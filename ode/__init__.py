@@ -18,10 +18,12 @@ from .methods.rosenbrock import RosenbrockTableau, rosenbrock
 from .methods.tableau import Tableau, tableau
 from .solution import Happened, IntegrationFailed, Solution, Stats, Status
 from .solve import odesolve
+from .splitting import SPLITTINGS, Splitting, Trajectory, compose, split, symplectic
 
 __all__ = [
     "CONTROLS",
     "METHODS",
+    "SPLITTINGS",
     "DenseOutput",
     "EsdirkTableau",
     "Event",
@@ -32,13 +34,18 @@ __all__ = [
     "Multistep",
     "Solution",
     "SparseJacobian",
+    "Splitting",
     "Stats",
     "Status",
     "StepControl",
     "Tableau",
+    "Trajectory",
+    "compose",
     "esdirk",
     "odesolve",
     "rosenbrock",
+    "split",
+    "symplectic",
     "tableau",
 ]
 

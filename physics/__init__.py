@@ -1,7 +1,7 @@
 """Simulators in plain NumPy, with their conserved quantities.
 
 ``pendulum`` and ``nbody`` have the equations of motion for ``ode.odesolve``, the accelerations, and closed-form
-solutions for comparison. ``splitting`` integrates q'' = a(q) without drift of the energy.
+solutions for comparison. ``ode.symplectic`` integrates q'' = a(q) without drift of the energy.
 """
 
 from .nbody import (
@@ -26,18 +26,13 @@ from .pendulum import (
     pendulum_period,
     small_swing_period,
 )
-from .splitting import SPLITTINGS, Splitting, Trajectory, compose, symplectic
 
 __all__ = [
     "NEWTON",
     "SOLAR_GRAVITATION",
-    "SPLITTINGS",
     "STANDARD_GRAVITY",
-    "Splitting",
-    "Trajectory",
     "angular_momentum",
     "centre_of_mass",
-    "compose",
     "double_pendulum_ode",
     "double_pendulum_energy",
     "nbody_energy",
@@ -51,7 +46,6 @@ __all__ = [
     "pendulum_energy",
     "pendulum_period",
     "small_swing_period",
-    "symplectic",
 ]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import morula as mo
 from morula.core.testing.differences import ridders
-from morula.ode import odesolve
+from morula.ode import odesolve, symplectic
 from morula.physics import (
     double_pendulum_energy,
     double_pendulum_ode,
@@ -19,7 +19,6 @@ from morula.physics import (
     pendulum_energy,
     pendulum_ode,
     pendulum_period,
-    symplectic,
 )
 
 
