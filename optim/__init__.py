@@ -15,6 +15,8 @@ from .constrained import Constraint
 from .constrained.augmented_lagrangian import AugmentedLagrangian
 from .constrained.interior_point import InteriorPoint
 from .constrained.sequential import SQP
+from .derivative_free import CMAES, DifferentialEvolution, Direct, NelderMead, ParticleSwarm, Powell
+from .global_minimizing import global_minimize
 from .least_squares import DoglegFit, Fit, GaussNewton, LevenbergMarquardt, curve_fit, least_squares
 from .minimise import (
     BFGS,
@@ -41,9 +43,12 @@ __all__ = [
     "AugmentedLagrangian",
     "BFGS",
     "Backtracking",
+    "CMAES",
     "ConjugateGradients",
     "ConstrainedMinimum",
     "Constraint",
+    "DifferentialEvolution",
+    "Direct",
     "Dogleg",
     "DoglegFit",
     "Fit",
@@ -54,8 +59,11 @@ __all__ = [
     "LevenbergMarquardt",
     "Minimum",
     "MoreThuente",
+    "NelderMead",
     "Newton",
     "NewtonCG",
+    "ParticleSwarm",
+    "Powell",
     "Result",
     "Root",
     "SQP",
@@ -65,6 +73,7 @@ __all__ = [
     "TrustRegion",
     "curve_fit",
     "fixed_point",
+    "global_minimize",
     "least_squares",
     "linear_program",
     "minimize",

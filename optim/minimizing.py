@@ -16,6 +16,9 @@ from .constrained.constraints import ConstrainedObjective, limits_of, listed, va
 from .constrained.interior_point import InteriorPoint
 from .constrained.method import ConstrainedMethod, violation_of
 from .constrained.sequential import SQP
+from .derivative_free.directions import Powell
+from .derivative_free.method import ValueMethod, Values, ValueSearch
+from .derivative_free.simplex import NelderMead
 from .flatten import Layout
 from .implicit import attached, check_adjoint, underived
 from .loop import searched
@@ -30,7 +33,7 @@ from .minimum import ConstrainedMinimum, Minimum
 from .optimality import held_at, optimum
 from .problem import check_limits, chosen
 
-METHODS: dict[str, Callable[[], Method | ConstrainedMethod]] = {
+METHODS: dict[str, Callable[[], Method | ConstrainedMethod | ValueMethod]] = {
     "bfgs": BFGS,
     "lbfgs": LBFGS,
     "gradient descent": GradientDescent,
@@ -44,6 +47,8 @@ METHODS: dict[str, Callable[[], Method | ConstrainedMethod]] = {
     "interior point": InteriorPoint,
     "sqp": SQP,
     "augmented lagrangian": AugmentedLagrangian,
+    "nelder-mead": NelderMead,
+    "powell": Powell,
 }
 FEW = 200
 """Up to this number of unknowns ``"auto"`` stores a matrix."""
@@ -53,7 +58,7 @@ def minimize(
     f: Callable[..., Any],
     x0: Any,
     *args: Any,
-    method: str | Method | ConstrainedMethod = "auto",
+    method: str | Method | ConstrainedMethod | ValueMethod = "auto",
     tol: float = 1e-8,
     max_iterations: int = 1000,
     gradient: Callable[..., Any] | None = None,
@@ -75,8 +80,8 @@ def minimize(
             complex numbers vary in the complex plane; strings, bools and None are kept unchanged.
         args: further arguments of ``f``.
         method: a name for the default settings, or an object such as ``LBFGS(memory=20)``. ``"auto"`` takes
-            ``"interior point"`` with constraints, else ``"bfgs"``, or ``"lbfgs"`` above 200 unknowns. The last three take
-            constraints.
+            ``"interior point"`` with constraints, else ``"bfgs"``, or ``"lbfgs"`` above 200 unknowns. The last three but two take
+            constraints; the last two use values only.
 
             ====================== ==================================================== ============================
             ``"bfgs"``             ``BFGS``: n x n matrix, superlinear                  up to a few hundred unknowns
@@ -92,6 +97,8 @@ def minimize(
             ``"interior point"``   ``InteriorPoint``: the Hessian of the Lagrangian     constraints, bounds
             ``"sqp"``              ``SQP``: quadratic programs, BFGS                    constraints, costly functions
             ``augmented lagrangian`` ``AugmentedLagrangian``: gradients                 constraints, many unknowns
+            ``"nelder-mead"``      ``NelderMead``: values; tol is that of x             few unknowns, no derivative
+            ``"powell"``           ``Powell``: values; tol is that of x                 few unknowns, no derivative
             ====================== ==================================================== ============================
 
         tol: converged when no entry of the gradient exceeds ``tol``, in units of ``f`` per unit of ``x``; also when the
@@ -99,7 +106,7 @@ def minimize(
         max_iterations: the largest number of steps, those of the search that is resumed included.
         gradient: ``gradient(x, *args)`` replaces the derived gradient; in the structure of ``x0``.
         bounds: a pair (lower, upper), each a number or of the structure of ``x0``; None for no bounds. The methods that
-            search along lines take bounds; the line search is then a projected backtracking.
+            search along lines take bounds (by projected backtracking), and those for constraints or values.
         constraints: a ``Constraint`` or a list of them.
         adjoint: how the minimum is differentiated: ``"implicit"`` solves with the Hessian at the minimum, ``"krylov"``
             by GMRES with products with it, and ``"unrolled"`` differentiates the iterations.
@@ -135,7 +142,7 @@ def minimize(
     if method == "auto":
         few = Layout(x0).size <= FEW
         way = "interior point" if constraints is not None else "bfgs" if few else "lbfgs"
-    way = chosen("minimize", way, METHODS, (Method, ConstrainedMethod))
+    way = chosen("minimize", way, METHODS, (Method, ConstrainedMethod, ValueMethod))
     check_limits("minimize", tol, max_iterations)
     check_adjoint("minimize", adjoint)
     search = search_unrolled if adjoint == "unrolled" else _search
@@ -152,8 +159,8 @@ def minimize(
         raise BadInput(
             f"minimize: {type(way).__name__} takes no constraints; use 'interior point', 'sqp' or 'augmented lagrangian'"
         )
-    problem = Objective(f, x0, args, gradient)
-    if bounds is not None and not isinstance(way, LineMethod):
+    problem = (Values if isinstance(way, ValueMethod) else Objective)(f, x0, args, gradient)
+    if bounds is not None and not isinstance(way, (LineMethod, ValueMethod)):
         raise BadInput(
             f"minimize: {type(way).__name__} takes no bounds; use a method that searches along lines, such as 'lbfgs'"
         )
@@ -226,7 +233,7 @@ def _attached(
 
 def search_unrolled(
     problem: Any,
-    method: Method | ConstrainedMethod,
+    method: Method | ConstrainedMethod | ValueMethod,
     bounds: Any,
     tol: float,
     max_iterations: int,
@@ -247,7 +254,9 @@ def search_unrolled(
         )
 
     def found() -> Minimum:
-        x, gradient = layout.structure(search.point), layout.structure(search.gradient)
+        x = layout.structure(search.point)
+        slope = np.full(layout.size, np.nan) if isinstance(method, ValueMethod) else search.gradient
+        gradient = layout.structure(slope)
         if not isinstance(method, ConstrainedMethod):
             return Minimum(x, search.iterations, search.evaluations, search.code, None, None, search.value, gradient)
         split = problem.constraints.split
@@ -271,10 +280,12 @@ def search_unrolled(
 _search = constant(search_unrolled)
 
 
-def _started(method: Method, layout: Layout, bounds: Any, tol: float) -> GradientSearch:
+def _started(method: Method | ValueMethod, layout: Layout, bounds: Any, tol: float) -> GradientSearch | ValueSearch:
     x = layout.vector(layout.start)
-    if bounds is None or not isinstance(method, LineMethod):
-        return method.start(x, tol, layout.eps)
     lower, upper = bounds_of("minimize", bounds, layout)
     check_inside("minimize", x, lower, upper)
+    if isinstance(method, ValueMethod):
+        return method.start(x, lower, upper, tol)
+    if bounds is None or not isinstance(method, LineMethod):
+        return method.start(x, tol, layout.eps)
     return BoundedDescent(method.direction(len(x)), x, lower, upper, tol, layout.eps)

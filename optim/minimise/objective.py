@@ -26,17 +26,21 @@ class Objective(Problem):
         super().__init__(solver, f, x0, args, "f")
         self.gradient = self.given(gradient, "gradient")
 
-    def __call__(self, x: Vector) -> tuple[float, Vector]:
+    def __call__(self, x: Vector) -> Any:
         """Return the value and the gradient; they may be NaN or Inf, which a search handles."""
         layout, args = self.layout, self.args
         if self.gradient is None:
             value, slopes = value_and_grad(self.function)(layout.structure(x), *args)
         else:  # each gets its own copy of x, since f may write to it
             value, slopes = self.function(layout.structure(x), *args), self.gradient(layout.structure(x), *args)
+        return self.number(value), layout.vector(slopes, "the gradient")
+
+    def number(self, value: Any) -> float:
+        """Return what f has returned as a float."""
         if np.size(value) != 1 or np.iscomplexobj(value):
             kind = f"an array of shape {np.shape(value)}" if np.size(value) != 1 else "a complex number"
             raise BadInput(f"{self.solver}: f returned {kind}, expected a real scalar (sum it, or use least_squares)")
-        return float(np.reshape(value, ())), layout.vector(slopes, "the gradient")
+        return float(np.reshape(value, ()))
 
     def slope(self, x: Any) -> Any:
         """Return the gradient at the user's structure, as a program to differentiate further."""
