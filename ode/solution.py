@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from ..core import MorulaError
+from ..core import BadInput, MorulaError, tree
 from .dense_output import DenseOutput
 
 
@@ -108,6 +110,76 @@ class Solution:
     def success(self) -> bool:
         """Whether the last time or a terminal event was reached."""
         return self.code <= 1
+
+    def to_numpy(self) -> dict[str, NDArray[Any]]:
+        """Return the times as ``"t"``, and each number of the state as a column of length m, by its name in y0.
+
+        >>> from morula.ode import odesolve
+        >>> columns = odesolve(lambda t, y: {"a": -y["a"]}, {"a": [1.0, 2.0]}, [0.0, 1.0]).to_numpy()
+        >>> list(columns), columns["a[1]"].round(3).tolist()
+        (['t', 'a[0]', 'a[1]'], [2.0, 0.736])
+        """
+        columns: dict[str, NDArray[Any]] = {"t": self.t}
+
+        def add(path: tree.Path, leaf: Any) -> None:
+            name = tree.spelled(path, "y").removeprefix("y")
+            values = np.asarray(leaf)
+            for place in np.ndindex(values.shape[1:]):
+                index = "".join(f"[{i}]" for i in place)
+                columns[_column(name) + index or "y"] = values[(slice(None), *place)]
+
+        tree.rebuild(self.y, add, is_shared=False)
+        return columns
+
+    def to_pandas(self) -> Any:
+        """Return a ``pandas.DataFrame`` of the columns of ``to_numpy``, with the times as its index.
+
+        Raises:
+            MorulaError: pandas is not installed.
+        """
+        try:
+            import pandas  # pyright: ignore[reportMissingImports]
+        except ImportError:
+            raise MorulaError("to_pandas needs pandas (pip install pandas); to_numpy does not") from None
+        columns = self.to_numpy()
+        return pandas.DataFrame(columns, columns=list(columns)).set_index("t")
+
+    def plot(self, axes: Any = None, phase: tuple[str, str] | None = None) -> Any:
+        """Draw the solution against time, or one column against another, and return matplotlib's axes.
+
+        Args:
+            axes: what to draw into; new ones by default.
+            phase: the names of two columns of ``to_numpy``, for a phase portrait.
+
+        Raises:
+            BadInput: there is no column of such a name.
+            MorulaError: matplotlib is not installed.
+        """
+        columns = self.to_numpy()
+        for name in phase or ():
+            if name not in columns:
+                raise BadInput(f"the solution has no column {name!r}; its columns are {', '.join(columns)}")
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise MorulaError("plot needs matplotlib (pip install 'morula[examples]')") from None
+        if axes is None:
+            axes = plt.subplots(layout="constrained")[1]
+        if phase is not None:
+            axes.plot(columns[phase[0]], columns[phase[1]])
+            axes.set(xlabel=phase[0], ylabel=phase[1])
+            return axes
+        for name, values in columns.items():
+            if name != "t":
+                axes.plot(self.t, np.real(values), label=name)
+        axes.set(xlabel="t")
+        axes.legend()
+        return axes
+
+
+def _column(path: str) -> str:
+    """Return the name of a leaf without the quotes of its keys: ``['a'].b`` as ``a.b``."""
+    return re.sub(r"\['([^']*)'\]", r".\1", path).lstrip(".")
 
 
 class IntegrationFailed(MorulaError):

@@ -17,6 +17,12 @@ MAIN_JOB = ROOT / "examples" / "lynx_hare.py"
 CHECKED_WITH_THEIR_PACKAGE = {"orbit_design", "pendulum_period"}  # in tests/physics
 CHECKED_WITH_THEIR_PACKAGE |= {"spectral_graph_design", "low_rank_image_recovery"}  # in tests/linalg
 CHECKED_WITH_THEIR_PACKAGE |= {"inverse_conductivity", "kalman_nile"}  # in tests/linalg
+CHECKED_WITH_THEIR_PACKAGE |= {
+    "school_influenza",
+    "bouncing_ball",
+    "robertson_rates",
+    "pendulum_control",
+}  # in tests/ode
 SCRIPTS = sorted(
     path
     for path in (ROOT / "examples").glob("*.py")

@@ -1,0 +1,60 @@
+"""The examples that solve differential equations find what they look for, and draw it."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def drawn(draw, path, *arguments):
+    pytest.importorskip("matplotlib")
+    draw(str(path), *arguments)
+    return path.stat().st_size > 15_000
+
+
+def test_the_rates_of_the_influenza_are_those_of_the_literature(tmp_path):
+    example = load("school_influenza")
+    logs, covariance, noise = example.fit()
+    beta, gamma = np.exp(logs)
+    assert 1.64 < beta < 1.8 and 0.43 < gamma < 0.47
+    spread = np.exp(logs) * np.sqrt(np.diagonal(covariance))
+    assert np.allclose(spread, [0.025, 0.015], rtol=0.1)
+    assert drawn(example.draw, tmp_path / "picture.png", logs, covariance, noise)
+
+
+def test_the_restitution_of_a_ball_is_learned_through_its_bounces(tmp_path):
+    example = load("bouncing_ball")
+    seen = example.observed()
+    found = example.fit(seen)
+    assert abs(found - example.TRUE).max() < 4e-3
+    assert drawn(example.draw, tmp_path / "picture.png", seen, found)
+
+
+def test_the_rates_of_robertsons_reaction_are_recovered(tmp_path):
+    example = load("robertson_rates")
+    seen = example.observed()
+    found = example.fit(seen)
+    assert abs(found / example.TRUE - 1).max() < 0.03
+    assert drawn(example.draw, tmp_path / "picture.png", seen, found)
+
+
+def test_the_pendulum_is_swung_up_by_a_weak_motor(tmp_path):
+    example = load("pendulum_control")
+    u = example.plan()
+    angle, velocity, _ = example.motion(u, np.array([0.0, example.END]))[-1]
+    assert np.cos(angle) < -0.995 and abs(velocity) < 0.1
+    assert example.LIMIT * abs(np.tanh(u)).max() < example.LIMIT < 1.0
+    assert drawn(example.draw, tmp_path / "picture.png", u)
