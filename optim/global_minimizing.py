@@ -65,9 +65,11 @@ def global_minimize(
 
     Source: Storn and Price (1997); Hansen (2016); Clerc and Kennedy (2002); Jones et al. (1993).
 
-    >>> found = global_minimize(lambda x: np.sum(x**2 - 10 * np.cos(2 * np.pi * x)) + 20, (-5.12 * np.ones(2), 4.0 * np.ones(2)))
-    >>> found.converged, bool(np.allclose(found.x, 0.0, atol=1e-6))
-    (True, True)
+    >>> def waves(x):
+    ...     return np.sum(np.cos(3.0 * x) + 0.1 * (x - 1.0) ** 2)
+    >>> found = global_minimize(waves, (np.full(2, -6.0), np.full(2, 6.0)))
+    >>> found.converged, found.x.round(4).tolist()
+    (True, [1.0462, 1.0462])
     """
     check_limits("global_minimize", tol, max_iterations)
     way = chosen("global_minimize", method, METHODS, GlobalMethod)
