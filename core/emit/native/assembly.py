@@ -15,6 +15,7 @@ from .machine import Processor
 
 _SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "float": 4}
 UNROLLED = 16  # loops over at most this many elements, known at compile time, are unrolled
+LONG = 4_000  # but not behind so many lines of a function: the time of LLVM's vectoriser of straight lines is quadratic in them
 
 
 MARKS = 'nounwind "reciprocal-estimates"="none"'
@@ -72,6 +73,7 @@ class Code:
         self.count = 0
         self.label = "start"
         self.is_reproducible = False  # see ``reproducible``
+        self.as_it_is: Callable[[], str] = str  # returns the metadata of loops that LLVM does not vectorise
         self.spread: Callable[..., bool] | None = (
             None  # runs a nest of loops in parallel, if that is worth it: see ``nest``
         )
@@ -192,12 +194,13 @@ class Code:
 
         Returns the carried registers after the loop. A short loop of known length is unrolled.
         """
-        if _literal(count) and (int(count) <= 1 or unroll and int(count) <= UNROLLED):
+        is_short = _literal(count) and (int(count) <= 1 or unroll and int(count) <= UNROLLED)
+        if is_short and (int(count) <= 1 or len(self.lines) < LONG):
             carried = list(initial)
             for i in range(int(count)):
                 carried = list(body(str(i), *carried) or ())
             return carried
-        return self.counted("0", count, 1, body, kinds, initial)
+        return self.counted("0", count, 1, body, kinds, initial, self.as_it_is() if is_short else "")
 
     def counted(
         self,

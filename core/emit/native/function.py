@@ -62,6 +62,7 @@ class FunctionCode:
         runs = gathered(function, self.proofs if program.bounds_check else None)
         self.program, self.is_entry = program, is_entry
         self.code = Code(program.module)
+        self.code.as_it_is = lambda: program.loop_marks("vectorize.width", 1)
         self.order = order(function)
         self.overlaps = Overlaps(self.order, self.proofs)
         self.lazy = fused(function, self.order, self.overlaps)
@@ -295,7 +296,8 @@ class FunctionCode:
     def call_function(self, op: Operation) -> None:
         """Emit a call of a typed function, possibly a recursive one."""
         code, name = self.code, self.program.name_of(op.callee)
-        self.check_depth()
+        if op.callee not in self.program.pieces:
+            self.check_depth()
         PARTS["count"](self, "20")
         arguments = []
         for k, (operand, parameter) in enumerate(zip(op.operands, op.callee.parameters)):

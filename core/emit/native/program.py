@@ -23,6 +23,7 @@ from .entry import built_in, has_fast_call, write_call, write_entry
 from .function import FunctionCode
 from .interrupts import SIGNALLED
 from .library import PENDING, PythonCall
+from .long_functions import in_pieces
 from .program_text import ProgramText
 
 _WORDS = ctypes.c_int64 * 64
@@ -218,6 +219,9 @@ def compile_function(
     processor = processor or machine.host()
     function = as_additions(function) if threads else function
     program = ProgramText(function, bounds_check, processor, bool(threads))
+    if not threads:
+        function, pieces = in_pieces(function)
+        program.pieces.update(pieces)
     name = program.name_of(function)
     while program.to_write:
         following = program.to_write.pop(0)

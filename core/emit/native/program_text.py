@@ -49,6 +49,7 @@ class ProgramText:
         self.constants: dict[str, str] = {}
         self.names: dict[Function, str] = {}
         self.to_write: list[Function] = []
+        self.pieces: set[Function] = set()  # functions that are called once: see ``long_functions``
         self.kept: list[str] = []
         self.marks: dict[str, str] = {}
         self.polls = False  # loops look for signals
