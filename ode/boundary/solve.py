@@ -1,0 +1,256 @@
+"""``bvpsolve``: boundary-value problems y' = f(t, y), conditions(y(a), y(b)) = 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import splu
+
+from ...core import BadInput, MorulaError, constant, implicit, stop_gradient
+from ..arguments import check_positive, times_of
+from ..dense_output import DenseOutput
+from ..state import Leaf
+from .collocation import Collocation
+
+MOST_STEPS = 12
+"""The most steps of Newton's method on one mesh."""
+
+MOST_HALVINGS = 10
+"""How often a step of Newton's method is tried at half its length."""
+
+
+class BoundaryStatus(IntEnum):
+    """How a boundary-value problem ended.
+
+    >>> BoundaryStatus.MAX_NODES.message
+    'the tolerance needs more than max_nodes nodes'
+    """
+
+    SUCCESS = 0
+    MAX_NODES = 1
+    SINGULAR = 2
+    NOT_CONVERGED = 3
+
+    @property
+    def message(self) -> str:
+        """What happened, in words."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    BoundaryStatus.SUCCESS: "the residual is within the tolerance",
+    BoundaryStatus.MAX_NODES: "the tolerance needs more than max_nodes nodes",
+    BoundaryStatus.SINGULAR: "the equations have a singular Jacobian",
+    BoundaryStatus.NOT_CONVERGED: "Newton's method did not converge",
+}
+
+
+@dataclass
+class BoundarySolution:
+    """The result of ``bvpsolve``."""
+
+    t: NDArray[Any]
+    """The nodes (m,) of the mesh."""
+    y: NDArray[Any]
+    """The states (m, n) at the nodes."""
+    sol: DenseOutput
+    """The solution as a function of time, ``sol(t)``, and its ``sol.derivative(t)``: a cubic on each interval."""
+    residual: float
+    """The largest root mean square of the relative residual of y' = f over an interval."""
+    iterations: int
+    """The number of steps of Newton's method, on all meshes."""
+    status: BoundaryStatus
+    """How the search ended."""
+
+    @property
+    def success(self) -> bool:
+        """Whether the residual is within the tolerance."""
+        return self.status == BoundaryStatus.SUCCESS
+
+
+class BoundaryProblemFailed(MorulaError):
+    """Raised by ``bvpsolve`` when it finds no solution; ``solution`` holds the last iterate.
+
+    >>> glowing = lambda t, y: np.stack([y[1], -5.0 * np.exp(y[0])])  # has no solution
+    >>> try:
+    ...     bvpsolve(glowing, lambda a, b: np.array([a[0], b[0]]), np.linspace(0, 1, 5), np.zeros((5, 2)))
+    ... except BoundaryProblemFailed as failure:
+    ...     print(failure.solution.status.name)
+    NOT_CONVERGED
+    """
+
+    def __init__(self, message: str, solution: Any = None) -> None:
+        super().__init__(message)
+        self.solution: BoundarySolution = solution
+
+
+def bvpsolve(
+    f: Callable[..., Any],
+    conditions: Callable[..., Any],
+    ts: ArrayLike,
+    guess: ArrayLike,
+    *args: Any,
+    tol: float = 1e-6,
+    max_nodes: int = 5000,
+    throw: bool = True,
+) -> BoundarySolution:
+    """Solve y' = f(t, y, *args) with conditions(y(a), y(b), *args) = 0; the solution is differentiable.
+
+    The method is Lobatto's collocation of order 4 on a mesh that is refined where the residual is large. Unknown parameters
+    are further components of y whose derivative is 0.
+
+    Args:
+        f: ``f(t, y, *args)`` takes all nodes at once: times (m,) and states (n, m), so that y[i] is component i at every node.
+            It returns dy/dt, (n, m), computed element by element.
+        conditions: takes the states (n,) at both ends, and returns n numbers that are zero.
+        ts: (m,) rising nodes of the first mesh, from a to b.
+        guess: (m, n) states there to begin with. Of several solutions, the one near the guess is found.
+        args: further arguments of both functions; gradients reach them.
+        tol: the bound on the relative residual of y' = f.
+        max_nodes: the largest mesh.
+        throw: whether to raise an error if no solution is found; else the solution's ``status`` tells.
+
+    Returns:
+        A ``BoundarySolution``.
+
+    Raises:
+        BadInput: an argument has the wrong type, shape or value, or a function returns the wrong shape.
+        BoundaryProblemFailed: no solution was found; its ``solution`` has the last iterate.
+
+    The derivative is that of the discrete solution on the last mesh, by the implicit function theorem.
+
+    Source: L. F. Shampine, J. Kierzenka, ACM TOMS 27 (2001) 299; U. Ascher, R. Mattheij, R. Russell, Numerical Solution of
+    Boundary Value Problems for Ordinary Differential Equations (1995), 8.1 for the damped Newton's method.
+
+    >>> bent = lambda t, y, load: np.stack([y[1], load + 0 * y[0]])
+    >>> fixed = lambda left, right, load: np.array([left[0], right[0]])
+    >>> beam = bvpsolve(bent, fixed, [0.0, 0.5, 1.0], np.zeros((3, 2)), 8.0)
+    >>> bool(abs(beam.sol(0.5)[0] + 1.0) < 1e-12)
+    True
+    """
+    for function, name in ((f, "f"), (conditions, "conditions")):
+        if not callable(function):
+            raise BadInput(f"{name} is {type(function).__name__}; expected a function")
+    nodes = stop_gradient(times_of(ts))
+    y = np.array(stop_gradient(guess), dtype=float)
+    if len(nodes) < 2 or not np.all(np.diff(nodes) > 0):
+        raise BadInput("ts must rise strictly and have at least 2 nodes")
+    if y.ndim != 2 or len(y) != len(nodes) or not y.size:
+        raise BadInput(f"guess has shape {y.shape} for {len(nodes)} nodes; expected ({len(nodes)}, n)")
+    if not np.isfinite(y).all():
+        raise BadInput("guess holds a value that is not finite")
+    check_positive(tol, "tol")
+    check_positive(max_nodes, "max_nodes")
+    found = np.shape(conditions(y[0], y[-1], *args))
+    if found != y.shape[1:]:
+        raise BadInput(
+            f"conditions returned shape {found} for states of {y.shape[1]} components; expected {y.shape[1:]}"
+        )
+
+    def on(nodes: NDArray[Any]) -> Collocation:
+        return Collocation(
+            lambda t, y: f(t, y, *args), lambda left, right: np.asarray(conditions(left, right, *args)), nodes
+        )
+
+    nodes, y, residual, iterations, status = _search(on, nodes, y, float(tol), int(max_nodes))
+    problem = on(nodes)
+    if status in (BoundaryStatus.SUCCESS, BoundaryStatus.MAX_NODES):
+        y = _attached(problem, y)
+    coefficients = problem.polynomials(y)
+    leaves = Leaf(0, y.shape[1], y.shape[1:])
+    sol = DenseOutput(nodes[:-1], nodes[1:], problem.h, y[:-1], coefficients, leaves)
+    solution = BoundarySolution(nodes, y, sol, residual, iterations, status)
+    if throw and not solution.success:
+        raise BoundaryProblemFailed(
+            f"{status.message}: the residual is {residual:.3g} on {len(nodes)} nodes, tol = {tol:.3g}; give a better guess, for "
+            "example the solution of an easier problem, or check whether the problem has a solution",
+            solution,
+        )
+    return solution
+
+
+def _attached(problem: Collocation, y: NDArray[Any]) -> NDArray[Any]:
+    """Return y as a differentiable function of all that the equations use."""
+    factors: list[Any] = []
+
+    @constant
+    def solved(b: Any, is_transposed: bool) -> Any:
+        if not factors:
+            factors.append(splu(problem.matrix(y)))
+        return factors[0].solve(b, "T" if is_transposed else "N")
+
+    def transposed(pull: Any, b: Any) -> Any:
+        return implicit(solved(b, True), lambda u: pull(u) - b, (direct, transposed))
+
+    def direct(push: Any, b: Any) -> Any:
+        return implicit(solved(b, False), lambda u: push(u) - b, (transposed, direct))
+
+    return implicit(y, problem.residual, (transposed, direct))
+
+
+@constant
+def _search(
+    on: Callable[[NDArray[Any]], Collocation], nodes: NDArray[Any], y: NDArray[Any], tol: float, max_nodes: int
+) -> tuple[NDArray[Any], NDArray[Any], float, int, BoundaryStatus]:
+    """Return the mesh, the states, the residual, the number of Newton steps and the status."""
+    iterations = 0
+    while True:
+        problem = on(nodes)
+        y, count, status = _newton(problem, y, tol)
+        iterations += count
+        norms = problem.residual_norms(y)
+        residual = float(np.max(norms)) if np.isfinite(norms).all() else np.inf
+        if status != BoundaryStatus.SUCCESS or residual <= tol:
+            return nodes, y, residual, iterations, status
+        parts = 1 + (norms > tol) + (norms > 100 * tol)
+        if len(nodes) + int(np.sum(parts - 1)) > max_nodes:
+            return nodes, y, residual, iterations, BoundaryStatus.MAX_NODES
+        nodes, y = _refined(problem, y, parts)
+
+
+def _refined(problem: Collocation, y: NDArray[Any], parts: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the mesh with each interval in ``parts`` equal parts, and the states there."""
+    at = np.repeat(np.arange(len(parts)), parts)
+    within = np.concatenate([np.arange(p) / p for p in parts])[:, None]
+    c = problem.polynomials(y)[at]
+    states = y[:-1][at] + within * (c[:, 0] + within * (c[:, 1] + within * c[:, 2]))
+    nodes = problem.nodes[:-1][at] + within[:, 0] * problem.h[at]
+    return np.append(nodes, problem.nodes[-1]), np.concatenate((states, y[-1:]))
+
+
+def _newton(problem: Collocation, y: NDArray[Any], tol: float) -> tuple[NDArray[Any], int, BoundaryStatus]:
+    """Solve the equations on a mesh by Newton's method, damped so that the simplified next step is shorter."""
+    for count in range(MOST_STEPS):
+        try:
+            factors = splu(problem.matrix(y))
+        except RuntimeError:
+            return y, count, BoundaryStatus.SINGULAR
+        step = factors.solve(problem.residual(y).reshape(-1))
+        size = float(np.dot(step, step))
+        if not np.isfinite(size):
+            return y, count, BoundaryStatus.SINGULAR
+        trial = residual = y
+        for halvings in range(MOST_HALVINGS):
+            damping = 0.5**halvings
+            trial = y - damping * step.reshape(y.shape)
+            residual = problem.residual(trial)
+            after = factors.solve(np.where(np.isfinite(residual), residual, 1e300).reshape(-1))
+            if np.dot(after, after) <= (1 - 0.4 * damping) * size:
+                break
+        y = trial
+        if _is_solved(problem, y, residual, tol):
+            return y, count + 1, BoundaryStatus.SUCCESS
+    return y, MOST_STEPS, BoundaryStatus.NOT_CONVERGED
+
+
+def _is_solved(problem: Collocation, y: NDArray[Any], residual: NDArray[Any], tol: float) -> bool:
+    """Whether the equations hold well below the tolerance, so that they do not add to the residual between the nodes."""
+    f_middle = problem.parts(y)[3]
+    allowed = 1e-3 * tol * problem.h[:, None] * (1 + np.abs(f_middle))
+    scale = 1e-3 * tol * (1 + np.abs(y).max())
+    return bool(np.all(np.abs(residual[1:]) <= allowed) and np.all(np.abs(residual[0]) <= scale))
