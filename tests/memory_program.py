@@ -37,6 +37,19 @@ def chunks(c, u, steps):
     return np.sum(u * u)
 
 
+def nested(c, u, steps):
+    """Each iteration has a loop whose length is known only at run time, but has a bound."""
+    for i in range(steps // 4):
+        v = u
+        for _ in range(4 + i % 2):
+            v = np.sin(v) * np.cos(c + v)
+        u = 0.5 * u + 0.5 * v
+    return np.sum(u * u)
+
+
+PROGRAMS = {"chunks": chunks, "nested": nested}
+
+
 def status(name):
     return int(Path("/proc/self/status").read_text().partition(name + ":")[2].split()[0]) * 1024
 
@@ -46,8 +59,8 @@ c, u = np.full((n, n), 0.1), np.random.default_rng(0).normal(size=(n, n))
 
 
 def gradient(steps):
-    f = chunks if given == "chunks" else wave
-    g = mo.grad(lambda c: f(c, u, steps) if given == "chunks" else mo.checkpoint(f, c, u, steps, **given))
+    f = PROGRAMS.get(given.pop("program", ""), wave)
+    g = mo.grad(lambda c: mo.checkpoint(f, c, u, steps, **given) if given else f(c, u, steps))
     return g if path == "eager" else mo.jit(g, target=path)
 
 

@@ -55,6 +55,11 @@ def _in_autograd(derivative: Derivative, args: tuple[Any, ...]) -> Call:
     return lambda: f(*args)
 
 
+def _in_c(derivative: Derivative, args: tuple[Any, ...]) -> Call:
+    f = _peer("c", derivative)
+    return lambda: f(*args)
+
+
 def _eager(derivative: Derivative, args: tuple[Any, ...]) -> Call:
     return lambda: derivative.morula(*args)
 
@@ -69,11 +74,14 @@ def _compiled(target: str) -> Callable[[Derivative, tuple[Any, ...]], Call]:
     return start
 
 
+BY_HAND = "C"
+"""Loops in C, with the adjoint written by hand: no peer, but what can be reached."""
 CONTENDERS = table(
     Contender("JAX", _in_jax, arrived, JAX),
     Contender("JAX, switch", _in_jax, arrived, JAX_WITH_SWITCH),
     Contender("PyTorch", _in_torch),
     Contender("autograd", _in_autograd),
+    Contender(BY_HAND, _in_c),
     Contender("eager", _eager),
     Contender("native", _compiled("native"), environment=MORULA),
     Contender("xla", _compiled("xla"), arrived, MORULA),

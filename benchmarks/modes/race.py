@@ -21,9 +21,9 @@ class Outcome:
     first: dict[str, float] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
 
-    def ratio(self, contender: str) -> float | None:
-        """The contender's time relative to that of the fastest peer."""
-        peers = [self.seconds[peer] for peer in PEERS if peer in self.seconds]
+    def ratio(self, contender: str, others: Sequence[str] = PEERS) -> float | None:
+        """The contender's time relative to that of the fastest peer, or of the fastest of some others."""
+        peers = [self.seconds[peer] for peer in others if peer in self.seconds]
         return self.seconds[contender] / min(peers) if peers and contender in self.seconds else None
 
     def compilation(self, contender: str) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..racing.race import is_wrong
 from ..report import Table
-from .contenders import PEERS
+from .contenders import BY_HAND, PEERS
 from .race import Outcome
 
 
@@ -16,13 +16,17 @@ def table(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:
 
     A module with several derivatives counts once in them, by the geometric mean of its ratios.
     """
-    compared = [c for c in contenders if c not in PEERS]
-    rows = [["derivative", *(f"{c}, ms" for c in contenders), *(f"{c} / best peer" for c in compared)]]
+    contenders = [c for c in contenders if c != BY_HAND or any(c in o.seconds for o in outcomes)]
+    compared = [c for c in contenders if c not in (*PEERS, BY_HAND)]
+    by_hand = [c for c in compared if BY_HAND in contenders]
+    titles = [*(f"{c} / best peer" for c in compared), *(f"{c} / {BY_HAND}" for c in by_hand)]
+    rows = [["derivative", *(f"{c}, ms" for c in contenders), *titles]]
     for o in outcomes:
         times = [f"{o.seconds[c] * 1e3:.3g}" if c in o.seconds else _why(o, c) for c in contenders]
-        rows.append([o.derivative.name, *times, *(_shown(o.ratio(c)) for c in compared)])
+        ratios = [_shown(o.ratio(c)) for c in compared] + [_shown(o.ratio(c, [BY_HAND])) for c in by_hand]
+        rows.append([o.derivative.name, *times, *ratios])
     means = [_shown(_mean_of_modules(outcomes, c)) for c in compared]
-    return [*rows, ["geometric mean", *("" for _ in contenders), *means]]
+    return [*rows, ["geometric mean", *("" for _ in contenders), *means, *("" for _ in by_hand)]]
 
 
 def compilation(outcomes: Sequence[Outcome], contenders: Sequence[str]) -> Table:

@@ -32,6 +32,8 @@ def measured(path, given):
         ("native", {"memory": "60MB"}),
         ("native", {"memory": "15MB"}),
         ("xla", {"memory": "60MB"}),
+        ("native", {"program": "nested", "memory": "60MB"}),
+        ("xla", {"program": "nested", "policy": "sqrt"}),
         ("eager", {"memory": "60MB"}),
         ("eager", {"memory": "20MB"}),
     ],
@@ -48,7 +50,7 @@ def test_explain_predicts_the_peak(path, given):
 @pytest.mark.parametrize("path, most", [("native", 40e6), ("eager", 250e6)])
 def test_chunks_that_write_local_arrays_save_memory(path, most):
     """200 steps kept in full take 144 MB in native code, and over a gigabyte on a tape."""
-    assert measured(path, "chunks")[0] < most
+    assert measured(path, {"program": "chunks"})[0] < most
 
 
 def iterated(x):

@@ -27,7 +27,7 @@ from ..jitted import Jitted
 from ..recent import Recent
 from ..recompilation import History
 from . import programs
-from .plans import Plan, in_order, plan_of, plan_of_symmetric, seeds_of
+from .plans import Plan, plan_of, plan_of_symmetric, seeds_of
 from .traced import traced
 
 Function = Callable[..., Any]
@@ -132,7 +132,7 @@ class _Kept:
     """The compiled programs of a function, and for each program of its tangent, by its identity, the plans that were found."""
 
     def __init__(self) -> None:
-        self.programs: dict[tuple[Function, int], Jitted] = {}
+        self.programs: dict[tuple[tuple[Function, ...], int], Jitted] = {}
         self.found: dict[int, tuple[Compilation, list[Found]]] = {}
         self.of_vectors: SparseDerivative | None = None  # that of the same function of vectors
         self.has_structured_result = False
@@ -193,10 +193,11 @@ class SparseDerivative(Transformed):
             m, n = found.plan.pattern.shape
             nnz = found.plan.pattern.nnz
             seconds = dict(found.seconds)
-            made = [
-                program.compilation(*program.given((x, seeds, rest, kwargs), {}))[0].compile()
-                for program, seeds in self._calls(found, position)
-            ]
+            made = []
+            if found.seeds:
+                program = self._program(self.makes(found), position)
+                given = program.given((x, found.seeds, found.plan.places, rest, kwargs), {})
+                made = [program.compilation(*given)[0].compile()]
             seconds["compile"] = sum(sum(e.seconds.values()) for e in made)
             name = getattr(self.f, "__name__", None) or describe(self.f)
             lines = [
@@ -285,11 +286,11 @@ class SparseDerivative(Transformed):
             return flat[0]._run(tape, *flat[1], **kwargs)
         x, position, rest = self._arguments(args)
         found = self._plan(x, position, rest, kwargs)
-        calls = self._calls(found, position)
         pattern = found.plan.pattern
-        if not calls:
+        if not found.seeds:
             return csr_array(pattern.shape, dtype=x.dtype)
-        return call_on(tape, _evaluated, calls, found.plan.places, pattern, x, rest, kwargs)
+        program = self._program(self.makes(found), position)
+        return call_on(tape, _evaluated, program, found.seeds, found.plan.places, pattern, x, rest, kwargs)
 
     def position(self, args: tuple[Any, ...]) -> int:
         """Return the position of the argument that varies."""
@@ -306,25 +307,23 @@ class SparseDerivative(Transformed):
             )
         return x, position, (*args[:position], None, *args[position + 1 :])
 
-    def _program(self, make: Function, position: int) -> Jitted:
+    def _program(self, makes: tuple[Function, ...], position: int) -> Jitted:
+        """Return the program of the tangent, or that of the entries."""
         made = self.kept.programs
-        if (make, position) not in made:
-            program = Jitted(make(self.f, position), self.target, set(), set(), Checks())
+        if (makes, position) not in made:
             # All programs of a matrix are compiled for the same types: one of them warns.
-            is_first = make is programs.tangent_of
+            is_first = makes == (programs.tangent_of,)
+            f = programs.tangent_of(self.f, position) if is_first else programs.entries_of(self.f, position, makes)
+            program = Jitted(f, self.target, set(), set(), Checks())
             program.history = History(f"{self.name} of {describe(self.f)}", is_first, partial(_told, self.f, position))
-            made[make, position] = program
-        return made[make, position]
+            made[makes, position] = program
+        return made[makes, position]
 
-    def _calls(self, found: Found, position: int) -> list[tuple[Jitted, np.ndarray]]:
-        """Return the programs to run, each with its directions."""
-        return [(self._program(make, position), seeds) for make, seeds in self.makes(found)]
-
-    def makes(self, found: Found) -> list[tuple[Function, np.ndarray]]:
-        """Return what makes the programs to run (``programs``), each with its directions."""
+    def makes(self, found: Found) -> tuple[Function, ...]:
+        """Return what makes the functions (``programs``) that compute groups of columns, and groups of rows."""
         by_columns = programs.products_of if self.is_hessian else programs.columns_of
         makes = [(found.plan.columns, by_columns), (found.plan.rows, programs.rows_of)]
-        return list(zip([make for colours, make in makes if colours is not None], found.seeds))
+        return tuple(make for colours, make in makes if colours is not None)
 
     # Plans
 
@@ -336,7 +335,7 @@ class SparseDerivative(Transformed):
         self, x: Any, position: int, rest: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Found, list[Any], dict[int, Any]]:
         """Return the plan for these arguments, the values of the program, and where it reads those that are hidden."""
-        program = self._program(programs.tangent_of, position)
+        program = self._program((programs.tangent_of,), position)
         given = program.given((x, _like(x), rest, kwargs), {})
         try:
             made, leaves = program.compilation(*given)
@@ -432,8 +431,7 @@ def _consulted(x: Any, what: str) -> Any:
     return x if what == "values" else np.asarray(x) != 0
 
 
-def _evaluated(calls: Any, places: Any, pattern: Any, x: Any, rest: Any, kwargs: Any) -> Any:
-    """Return the matrix: the entries of the compressed columns and rows in the order of the pattern, whose index arrays it shares."""
-    parts = [program(x, seeds, rest, kwargs) for program, seeds in calls]
-    data = in_order(parts, places)
+def _evaluated(program: Any, seeds: Any, places: Any, pattern: Any, x: Any, rest: Any, kwargs: Any) -> Any:
+    """Return the matrix, whose entries are in the order of the pattern and which shares its index arrays."""
+    data = program(x, seeds, places, rest, kwargs)
     return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)

@@ -186,4 +186,4 @@ def plan_of_symmetric(pattern: Pattern) -> Plan:
 def in_order(parts: Sequence[np.ndarray], places: np.ndarray) -> np.ndarray:
     """Return the entries of a matrix from its compressed columns and rows."""
     flat = [np.ravel(p) for p in parts]
-    return np.take(flat[0] if len(flat) == 1 else np.concatenate(flat), places)
+    return np.take(flat[0] if len(flat) == 1 else np.concatenate(flat), places, mode="clip")  # all places are there

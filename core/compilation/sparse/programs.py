@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...api import grad, pullback
 from ...forward import jvp
 from ...values import tree
 from ..batching import vmap
+from .plans import in_order
 
 Function = Callable[..., Any]
 
@@ -66,6 +67,19 @@ def products_of(f: Function, position: int) -> Function:
         return vmap(lambda dx: jvp(grad(of_x), (x,), (dx,))[1])(seeds)
 
     return products
+
+
+def entries_of(f: Function, position: int, makes: Sequence[Function]) -> Function:
+    """Return the function ``(x, seeds, places, args, kwargs)`` that gives the entries of a matrix from its compressed columns and rows.
+
+    ``makes`` are those of the functions above that compute these, and ``seeds`` the directions of each.
+    """
+    compressed = [make(f, position) for make in makes]
+
+    def entries(x: Any, seeds: Any, places: Any, args: Any, kwargs: Any) -> Any:
+        return in_order([made(x, s, args, kwargs) for made, s in zip(compressed, seeds)], places)
+
+    return entries
 
 
 def vector_of(x: Any) -> Any:

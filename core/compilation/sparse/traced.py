@@ -18,7 +18,6 @@ from ...specialise.scopes import Closure
 from ...specialise.traced import Array, Scalar, Traced
 from ...values.layout import Build, Describe
 from . import programs
-from .plans import in_order
 
 
 def traced(derivative: Any, trace: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -53,11 +52,11 @@ def traced(derivative: Any, trace: Any, args: tuple[Any, ...], kwargs: dict[str,
     pattern = found.plan.pattern
     x = args[position]
     given_args = (*args[:position], None, *args[position + 1 :])
-    parts = [
-        trace.call(make(derivative.f, position), x, seeds, given_args, kwargs)
-        for make, seeds in derivative.makes(found)
-    ]
-    data = trace.call(in_order, parts, found.plan.places) if parts else np.zeros(0, x.type.dtype)
+    if found.seeds:
+        entries = programs.entries_of(derivative.f, position, derivative.makes(found))
+        data = trace.call(entries, x, found.seeds, found.plan.places, given_args, kwargs)
+    else:
+        data = np.zeros(0, x.type.dtype)
     return trace.call(csr_array, (data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 

@@ -59,12 +59,13 @@ def stored_bytes(forward: Function, results: int, carried: Collection[Value] = (
 
 
 def _pushed(block: Block) -> float:
-    """The bytes that a block pushes; a loop of unknown length counts once."""
+    """The bytes that a block pushes; of a loop of bounded length all that it may, of one of unknown length one iteration."""
     total = 0.0
     for op in block.operations:
         if op.callee is typed.stack_push:
             total += sum(size(v.type) for v in op.operands[1:])
-        total += (op.iterations or 1) * sum(map(_pushed, op.blocks))
+        most = op.callee.iterations if isinstance(op.callee, AtMost) else op.iterations
+        total += (most or 1) * sum(map(_pushed, op.blocks))
     return total
 
 

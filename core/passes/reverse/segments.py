@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...ir.affine import Interval
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Operation, Value, walk
 from ...ir.memory_policies import Costs, Plan, Policy, planned
 from ...ir.typed import INT64, STACK, ArrayType, AtMost, lengths
 from ..dead_code import remove_dead_code
 from ..inline import copy_function, free_values, inline, uses
+from .bounded import bounded
 from .cotangents import as_type
 from .reruns import quieten
 from .residuals import has_unknown_length, size, stored_bytes
@@ -50,8 +52,9 @@ class Loop:
         segment = self.segment(1)
         self.choose_states(segment)
         state = sum(size(t) for t in self.types)
-        carried = segment.forward.parameters[len(segment.forward.parameters) - len(self.parameters) :]
-        residuals = stored_bytes(segment.forward, len(self.active), carried)
+        forward = self.with_bounds(segment.forward)
+        carried = forward.parameters[len(forward.parameters) - len(self.parameters) :]
+        residuals = stored_bytes(forward, len(self.active), carried)
         rest = 2 * sum(size(v.type) for v in self.active)
         costs = Costs(self.op.iterations, state, residuals, rest)
         # The adjoint of an iteration may hold the states of loops in it, which are large.
@@ -62,6 +65,12 @@ class Loop:
         if plan is not None:
             self.sweeps = segment if plan.segment == 1 else self.segment(plan.segment)
         return plan
+
+    def with_bounds(self, forward: Function) -> Function:
+        """Return a forward sweep whose inner loops carry the most iterations that they may make, as far as this is known."""
+        length = self.op.iterations
+        given: dict[Value, Interval] = {} if length is None else {forward.parameters[0]: (0, max(0, length - 1))}
+        return bounded(forward, given)
 
     def segment(self, most: int) -> Sweeps:
         """Return the sweeps of a segment of at most so many iterations.

@@ -1,0 +1,1 @@
+"""The batches as loops over samples in C, with the adjoints written by hand; see ``batches/samples.py``."""
