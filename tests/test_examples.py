@@ -39,13 +39,36 @@ def test_the_example_runs(script, tmp_path):
     assert done.stdout
 
 
-@pytest.fixture(scope="module")
-def lynx_hare() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("lynx_hare", MAIN_JOB)
+def loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def lynx_hare() -> ModuleType:
+    return loaded(MAIN_JOB)
+
+
+def test_the_best_angle_of_a_throw_is_45_degrees_without_air_and_flatter_with_it():
+    throws = loaded(ROOT / "examples" / "throws_against_the_wind.py")
+    assert np.rad2deg(throws.best_angles(np.array([20.0, 40.0]), 0.0)) == pytest.approx([45.0, 45.0], abs=0.2)
+    assert throws.distance(20.0, 0.7, 0.0) == pytest.approx(20.0**2 * np.sin(1.4) / throws.GRAVITY, rel=1e-3)
+    with_air = np.rad2deg(throws.best_angles(np.array([20.0, 40.0, 60.0])))
+    assert with_air == pytest.approx([43.87, 41.39, 38.88], abs=0.2)
+
+
+def test_the_speed_of_sound_is_found_from_echoes_within_a_megabyte(monkeypatch):
+    sounding = loaded(ROOT / "examples" / "sounding_the_ground.py")
+    monkeypatch.setattr(sounding, "SOURCES", sounding.SOURCES[1::2])
+    truth, damping = sounding.ground(), sounding.absorbing()
+    records = np.stack([sounding.recorded(truth, s, damping) for s in sounding.SOURCES])
+    before, _ = sounding.value_and_gradient(sounding.layers(), records, damping)
+    found, after = sounding.invert(records, sounding.layers(), 30)
+    assert after < 0.01 * before
+    assert np.linalg.norm(found - truth) < 0.6 * np.linalg.norm(sounding.layers() - truth)
 
 
 def test_the_classical_model_of_lynx_and_hare_has_the_published_rates(lynx_hare):
