@@ -51,14 +51,17 @@ def observed():
     return heights(TRUE, TIMES) + np.random.default_rng(4).normal(0.0, 5e-3, len(TIMES))
 
 
+@mo.jit(target="native")
+def misfit(parameters, seen, weights):
+    return np.mean(weights * (heights(parameters, TIMES) - seen) ** 2)
+
+
 def fit(seen):
     """Return the parameters that fit the heights best."""
     # The bounces of a start that is far off fall between the wrong frames, so the first fit ends before the second bounce.
-    early = TIMES < 1.2
     found = np.array([0.7, 0.0, 1.4])
-    for times, part in ((TIMES[early], seen[early]), (TIMES, seen)):
-        loss = mo.jit(lambda p, times=times, part=part: np.mean((heights(p, times) - part) ** 2), target="native")
-        found = minimize(loss, found, tol=1e-7).x
+    for end in (1.2, TIMES[-1]):
+        found = minimize(misfit, found, seen, 1.0 * (TIMES <= end), tol=1e-7).x
     return found
 
 
