@@ -11,7 +11,7 @@ that it watches; ``problem`` and ``state`` present the user's f and its structur
 from .control import CONTROLS, StepControl
 from .dense_output import DenseOutput
 from .events import Event
-from .jacobians import KrylovJacobian, SparseJacobian
+from .jacobians import jacobian_pattern, krylov_jacobian
 from .methods import METHODS, Multistep
 from .methods.esdirk import EsdirkTableau, esdirk
 from .methods.rosenbrock import RosenbrockTableau, rosenbrock
@@ -30,10 +30,8 @@ __all__ = [
     "Happened",
     "RosenbrockTableau",
     "IntegrationFailed",
-    "KrylovJacobian",
     "Multistep",
     "Solution",
-    "SparseJacobian",
     "Splitting",
     "Stats",
     "Status",
@@ -42,6 +40,8 @@ __all__ = [
     "Trajectory",
     "compose",
     "esdirk",
+    "jacobian_pattern",
+    "krylov_jacobian",
     "odesolve",
     "rosenbrock",
     "split",

@@ -279,6 +279,40 @@ def _product(rhs: VectorField, place: NDArray[Any], x: NDArray[Any], is_transpos
     return jvp(lambda y: rhs(t, y), (y,), (x,))[1]
 
 
+def jacobian_pattern(pattern: Any) -> SparseJacobian:
+    """Return the form of a sparse Jacobian, for the argument ``jacobian`` of ``odesolve``.
+
+    Args:
+        pattern: a matrix of ``scipy.sparse`` (n, n), whose stored entries may differ from zero, such as
+            ``mo.sparse_jacobian(f).pattern(y)``.
+
+    Raises:
+        BadInput: ``pattern`` is not a square matrix of ``scipy.sparse``.
+
+    Source: A. R. Curtis, M. J. D. Powell, J. K. Reid, On the estimation of sparse Jacobian matrices, IMA J. Appl. Math.
+    13 (1974) 117.
+
+    >>> jacobian_pattern(scipy.sparse.diags_array([np.ones(4), np.ones(5), np.ones(4)], offsets=[-1, 0, 1])).groups
+    3
+    """
+    return SparseJacobian(pattern)
+
+
+def krylov_jacobian(rtol: float = 1e-9, restart: int = 30) -> KrylovJacobian:
+    """Return the form without a matrix, for the argument ``jacobian`` of ``odesolve``: systems are solved by GMRES.
+
+    Args:
+        rtol: the residual relative to the right-hand side.
+        restart: the number of basis vectors.
+
+    Source: Y. Saad, M. H. Schultz, GMRES, SIAM J. Sci. Stat. Comput. 7 (1986) 856.
+
+    >>> krylov_jacobian(rtol=1e-6).restart
+    30
+    """
+    return KrylovJacobian(rtol, restart)
+
+
 def jacobian_of(given: Any, args: tuple[Any, ...], size: int, is_vector: bool) -> Any:
     """Return the form for the argument ``jacobian`` of ``odesolve``."""
     if given is None:

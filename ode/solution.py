@@ -115,7 +115,7 @@ class Solution:
         """Return the times as ``"t"``, and each number of the state as a column of length m, by its name in y0.
 
         >>> from morula.ode import odesolve
-        >>> columns = odesolve(lambda t, y: {"a": -y["a"]}, {"a": [1.0, 2.0]}, [0.0, 1.0]).to_numpy()
+        >>> columns = odesolve(lambda t, y: {"a": -y["a"]}, {"a": np.array([1.0, 2.0])}, [0.0, 1.0]).to_numpy()
         >>> list(columns), columns["a[1]"].round(3).tolist()
         (['t', 'a[0]', 'a[1]'], [2.0, 0.736])
         """
@@ -136,6 +136,12 @@ class Solution:
 
         Raises:
             MorulaError: pandas is not installed.
+
+        >>> from morula.ode import odesolve
+        >>> try:
+        ...     table = odesolve(lambda t, y: -y, 1.0, [0.0, 1.0]).to_pandas()
+        ... except MorulaError:
+        ...     print("pandas is missing")
         """
         try:
             import pandas  # pyright: ignore[reportMissingImports]
@@ -145,7 +151,7 @@ class Solution:
         return pandas.DataFrame(columns, columns=list(columns)).set_index("t")
 
     def plot(self, axes: Any = None, phase: tuple[str, str] | None = None) -> Any:
-        """Draw the solution against time, or one column against another, and return matplotlib's axes.
+        """Return matplotlib's axes with the solution against time, or with one column against another.
 
         Args:
             axes: what to draw into; new ones by default.
@@ -154,6 +160,10 @@ class Solution:
         Raises:
             BadInput: there is no column of such a name.
             MorulaError: matplotlib is not installed.
+
+        >>> from morula.ode import odesolve
+        >>> odesolve(lambda t, y: -y, 1.0, [0.0, 1.0]).plot().get_xlabel()
+        't'
         """
         columns = self.to_numpy()
         for name in phase or ():

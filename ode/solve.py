@@ -76,8 +76,8 @@ def odesolve(
             and to the one after it.
         jacobian: for implicit methods: by default found by forward mode; or a function ``jacobian(t, y, *args)`` that returns
             (n, n), for a state that is a vector; or (lower, upper), the numbers of diagonals beside the main one of a
-            banded Jacobian; or a matrix of ``scipy.sparse`` with its pattern (compiled code needs a ``SparseJacobian`` made
-            outside of it); or "krylov", to solve the systems by GMRES without a matrix.
+            banded Jacobian; or a matrix of ``scipy.sparse`` with its pattern (compiled code needs a ``jacobian_pattern``
+            made outside of it); or "krylov", to solve the systems by GMRES without a matrix.
         events: an ``Event``, a function ``event(t, y, *args)`` that is zero at an event, or a sequence of these. Two zeros
             within one step are not seen; ``max_step`` helps.
         saveat: the times of the solution, between ts[0] and ts[-1] and in their direction, in place of ``ts``; or "steps" for

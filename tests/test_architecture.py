@@ -112,6 +112,8 @@ def test_a_file_imports_what_morula_installs_and_optional_libraries_alone(path):
         "cupy",
         "sympy",
         "torch",
+        "matplotlib",
+        "pandas",
         *sys.stdlib_module_names,
     }
     strangers = [

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 import morula as mo
-from morula.ode import METHODS, EsdirkTableau, SparseJacobian, odesolve
+from morula.ode import METHODS, EsdirkTableau, jacobian_pattern, odesolve
 
 from .problems import STIFF, diffusing_brusselator, driven, driven_exact, published, van_der_pol
 from .rooted_trees import defects
@@ -176,7 +176,7 @@ class TestForms:
         assert np.allclose(ys[-1], ys[0], rtol=1e-7)
 
     def test_a_pattern_takes_as_many_runs_as_it_has_colours(self):
-        assert SparseJacobian(scipy.sparse.eye_array(50) + scipy.sparse.eye_array(50, k=7)).groups == 2
+        assert jacobian_pattern(scipy.sparse.eye_array(50) + scipy.sparse.eye_array(50, k=7)).groups == 2
 
     @pytest.mark.parametrize("jacobian, message", [
         ((2,), r"jacobian is \(2,\); expected None, a function jacobian"),
@@ -249,7 +249,7 @@ class TestGradients:
     ])  # fmt: skip
     def test_forms_of_the_jacobian(self, name, form):
         pattern = scipy.sparse.diags_array([np.ones(12 - abs(k)) for k in range(-2, 3)], offsets=range(-2, 3))
-        given = {"banded": (2, 2), "sparse": SparseJacobian(pattern), "krylov": "krylov"}[form]
+        given = {"banded": (2, 2), "sparse": jacobian_pattern(pattern), "krylov": "krylov"}[form]
 
         def loss(alpha, form):
             f = lambda t, y, alpha: diffusing_brusselator(t, y, 1.0, 3.0, alpha)  # noqa: E731
