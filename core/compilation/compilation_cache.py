@@ -27,6 +27,7 @@ import numpy as np
 import scipy
 
 from ..errors import ENGINE, FOLDER
+from ..ir import typed
 from ..ir.dynamic import Block, Function, Operation, Value
 from ..ir.places import Calls, calls_to
 from ..ir.typed import ArrayType, Dim, Primitive
@@ -210,6 +211,7 @@ class _Text:
     def operation(self, op: Operation) -> None:
         # The callee of a loop is of no matter for its code: a memory policy, or a bound.
         callee = self.callee(op.callee) if op.callee is not None and op.kind == "call" else ""
+        callee = "reversed" if op.callee is typed.REVERSED else callee
         operands = f"{self.listed(op.operands)} {op.keywords}"
         place = self.places.setdefault(calls_to(op.line), len(self.places))  # not the line: edits move it
         self.lines.append(f"{self.listed(op.results)} = {op.kind} {callee} {operands} @{place}")

@@ -4,7 +4,7 @@ The data structure is that of ``dynamic``, with a type for every value.  Values 
 containers, closures or objects, and no mutation: a write returns a new array (the back ends detect where it can be done
 in place).
 
-Operations are ``if``, ``while``, ``range`` (see ``dynamic``; a loop's callee is None, a memory policy or ``AtMost``) and calls.  The
+Operations are ``if``, ``while``, ``range`` (see ``dynamic``; a loop's callee is None, a memory policy, ``AtMost`` or ``REVERSED``) and calls.  The
 callee of a call is
 
  - a NumPy or SciPy **ufunc**: operands broadcast against each other; each has exactly the dtype of the ufunc's loop,
@@ -259,6 +259,14 @@ class AtMost:
     """The callee of a ``range`` that has at most so many iterations, whatever its bounds are."""
 
     iterations: int
+
+
+@dataclass(frozen=True)
+class Reversed:
+    """The callee of a ``range`` that reverses another loop: sums that it carries are cotangents, which have no order."""
+
+
+REVERSED = Reversed()
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,8 @@ _ROUNDED = {
     np.divide: ("fdiv", "fdiv arcp"),
 }
 """The instructions for decisive values (``rounding``), and for others."""
+_UNORDERED = {np.add: "fadd reassoc nsz contract", np.subtract: "fsub reassoc nsz contract"}
+"""Those for sums of cotangents."""
 _I64 = np.dtype(np.int64)
 
 
@@ -76,7 +78,9 @@ def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Eleme
         return None
     dtype = op.operands[0].type.dtype
     if dtype.kind == "f" and op.callee in _ROUNDED:
-        emit = instruction(_ROUNDED[op.callee][f.is_entry and op.results[0] not in f.decisive])
+        is_plain = f.is_entry and op.results[0] not in f.decisive
+        in_order = _ROUNDED[op.callee][is_plain]
+        emit = instruction(_UNORDERED[op.callee] if is_plain and op.results[0] in f.unordered else in_order)
     result = op.results[0]
     if (
         result.type.shape and dtype.kind in "fc" and (not f.is_entry or result in f.decisive)

@@ -272,7 +272,7 @@ class _Split:
         """Return whether a loop has to run in order: LLVM vectorises others as they are."""
         for _, first, last, _ in self.op.carried:
             if first.type is not STACK and not first.type.shape and first.type.is_inexact:
-                if last is not first and self.users[first]:
+                if last is not first and self.users[first] and last not in self.f.unordered:
                     return True
         return any(map(self._is_barrier, operations))
 

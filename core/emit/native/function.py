@@ -34,6 +34,7 @@ from .program_text import ProgramText
 from .rounding import decisive
 from .schedule import scheduled
 from .strips import Strip, fits, gathered, strips
+from .sums import unordered
 
 LEAST_KEPT, MOST_KEPT = 64 * 2**10, 32 * 2**20  # bytes
 
@@ -71,6 +72,7 @@ class FunctionCode:
         self.strip_buffers: dict[tuple[str, int], list[str]] = {}  # by kind and number of elements
         self.strip: Any = None  # the ``InStrip`` of the strip whose operations are being written
         self.decisive = decisive(function)
+        self.unordered = unordered(function) - self.decisive
         self.values: dict[Value, Any] = {}
         self.pointers: dict[Buffer, str] = {}
         self.has_room: set[Operation] = set()  # pushes that need no check, since their loop has reserved room

@@ -16,6 +16,8 @@ from .reductions import add_in_any_order
 
 _SIGNLESS_ZERO = "nsz contract"
 """Fast-math flags for sums of cotangents, which start from zero: 0 + b may give b even for b = -0."""
+_UNORDERED = f"reassoc {_SIGNLESS_ZERO}"
+"""Those for all cotangents that a loop adds to one element."""
 
 
 @emits(typed.setitem)
@@ -37,9 +39,11 @@ def _add_at(f: FunctionCode, op: Operation) -> None:
     code, target, part = f.code, base_of_update(f, op), index_part(f, op)
     v = op.positional[-1]
 
+    flags = _UNORDERED if f.is_entry and op.results[0] in f.unordered else _SIGNLESS_ZERO
+
     def add(at: Sequence[str], x: Any) -> None:
         place = part.indices(code, at)
-        target.store(code, place, added(code, target, place, x))
+        target.store(code, place, added(code, target, place, x, flags))
 
     if not v.type.shape:
         add([], f.element(v))
@@ -59,9 +63,9 @@ def _add_at(f: FunctionCode, op: Operation) -> None:
     code.nest(lengths, lambda at: add(at, source.load(code, at)), independent=every)
 
 
-def added(code: Code, target: Memory, place: Sequence[str], x: Element) -> Element:
+def added(code: Code, target: Memory, place: Sequence[str], x: Element, flags: str = _SIGNLESS_ZERO) -> Element:
     """Return the sum of an element in memory and ``x``."""
-    return add_in_any_order(code, target.dtype, target.compute(code, place), x, _SIGNLESS_ZERO)
+    return add_in_any_order(code, target.dtype, target.compute(code, place), x, flags)
 
 
 def base_of_update(f: FunctionCode, op: Operation) -> Memory:

@@ -16,7 +16,7 @@ import numpy as np
 from ...ir.builder import Builder
 from ...ir.dynamic import Block, Operation, Value
 from ...ir.memory_policies import Policy
-from ...ir.typed import INT64, ArrayType, AtMost, Storeless, lengths, rerun
+from ...ir.typed import INT64, REVERSED, ArrayType, AtMost, Storeless, lengths, rerun
 from . import checkpoint, inverses, reruns
 from .cotangents import Cotangents, strong
 from .residuals import has_unknown_length, size
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 DEFAULT = Policy()
 """That of loops of unknown length where memory must not grow."""
+
+UNKNOWN = 16
+"""The number of iterations that a loop of unknown length is taken to have."""
 
 
 def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -> None:
@@ -74,12 +77,22 @@ def adjoint(sweep: Sweep, op: Operation, block: Block, cotangents: Cotangents) -
 def reversed_range(b: Builder, start: Value, stop: Value, step: Value) -> tuple[Value, Value, Value]:
     """Start, stop and step of the range reversed."""
     start, stop, step = (b.cast(v, np.int64) for v in (start, stop, step))
+    if step.is_constant and step.constant == 1:
+        stop = _with_one_below(b, stop)
     down = b.ufunc(np.negative, step)
     end = b.ufunc(np.subtract, start, step)
     if step.is_constant and step.constant == 1:
         return b.ufunc(np.subtract, stop, step), end, down
     count = iterations_of(b, start, stop, step)
     return b.ufunc(np.add, end, b.ufunc(np.multiply, count, step)), end, down
+
+
+def _with_one_below(b: Builder, end: Value) -> Value:
+    """The end of a range as an int that is not the least one, so that the int before it can be computed."""
+    least = np.iinfo(np.int64).min
+    if b.integers.lower(b.integers.form(end)) > least:
+        return end
+    return b.ufunc(np.maximum, end, b.constant(least + 1, np.int64))
 
 
 def counted(sweep: Sweep, op: Operation, block: Block) -> Value:
@@ -148,9 +161,12 @@ def reverse_loop(
             written.parameters.append(sweep.restored[r])
             written.results.append(parameters[follows[r]])
 
-    sweep.finish(body, written, lambda v: 0.5 if v in counts else size(v.type), keep_once)
+    bound = op.callee.iterations if isinstance(op.callee, AtMost) else op.iterations
+    times = max(1, UNKNOWN if bound is None else bound)
+    sweep.finish(body, written, lambda v: 0.5 if v in counts else size(v.type), keep_once, times=times)
     seeds += [op.results[follows[r]] for r in chained]
-    results = b.operation("range", None, [*bounds, *seeds], [strong(g.type) for g in seeds], blocks=[written])
+    kind = REVERSED if sweep.target == "native" else None
+    results = b.operation("range", kind, [*bounds, *seeds], [strong(g.type) for g in seeds], blocks=[written])
     for value, g in zip(outside, results[len(carried) :]):
         cotangents.set(value, g)
     for i, g in zip(carried, results):

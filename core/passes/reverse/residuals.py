@@ -109,12 +109,13 @@ def choose(
     weight: Callable[[Value], float],
     again: Callable[[Operation], float] = running_cost,
     reads: Callable[[Operation], Iterable[Value]] = lambda op: uses([op]),
+    outside: Callable[[Value], float] = lambda v: 0.0,
 ) -> tuple[list[Value], list[Operation]]:
     """Return the values of a block to save and the operations to recompute, both in the block's order.
 
-    ``needed`` are the values defined in the block that its backward sweep reads; values from outside are available
-    anyway. ``stands_for`` maps a value to its replacement; ``reads`` yields the values that an operation reads when
-    recomputed.
+    ``needed`` are the values defined in the block that its backward sweep reads. ``stands_for`` maps a value to its
+    replacement; ``reads`` yields the values that an operation reads when recomputed; ``outside`` gives what it costs the
+    enclosing blocks to restore a value that is defined there.
     """
     again = cache(again)  # each result of an ``if`` asks for the cost of everything in it
     network = Network()
@@ -122,6 +123,7 @@ def choose(
     nodes: dict[Any, int] = {}
     waiting: list[Any] = []
     free: dict[Value, list[Any]] = {}  # values that cost nothing to save, and their readers
+    from_outside: dict[Value, int] = {}
 
     def node(x: Any) -> int:
         if x not in nodes:
@@ -147,9 +149,16 @@ def choose(
                 network.edge(node(op), nodes[x], weight(x))
             read = [*lengths(x.type)]
         for value in dict.fromkeys(map(stands_for, read)):
-            if home.get(value) is not block or value is x:
+            if value is x:
                 continue
-            if weight(value) == 0:
+            if home.get(value) is not block:
+                cost = 0.0 if value.is_constant else outside(value)
+                if cost:
+                    if value not in from_outside:
+                        from_outside[value] = network.node()
+                        network.edge(source, from_outside[value], cost)
+                    network.edge(from_outside[value], nodes[x], inf)
+            elif weight(value) == 0:
                 free.setdefault(value, []).append(x)
             else:
                 network.edge(node(value), nodes[x], inf)

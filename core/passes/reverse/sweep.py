@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 from ...ir import typed
@@ -30,6 +31,9 @@ from .storage import Part, Slot
 
 if TYPE_CHECKING:
     from .recursion import Called
+
+READERS = 4
+"""By how many blocks an array is taken to be read: it is saved once for all of them."""
 
 Keep = Callable[[list[Value]], None]
 """Makes the forward sweep save values of a block, and the backward sweep restore them (where the builder writes)."""
@@ -54,6 +58,8 @@ class Sweep:
         self._register(block)
         self.rereading = Rereading(block)
         self.read_back: dict[Value, Operation | None] = {}
+        self.block_of_function = block
+        self.outside: dict[Value, float] = {}
 
     def _register(self, block: Block, policy: object = None) -> None:
         self.home.update(dict.fromkeys(definitions(block), block))
@@ -120,14 +126,25 @@ class Sweep:
         weight: Callable[[Value], float],
         keep: Keep,
         cost: Callable[[Operation], float] = running_cost,
+        times: float = 1.0,
     ) -> None:
-        """Put before a block's adjoint the code that restores the block's values that it reads."""
+        """Put before a block's adjoint the code that restores the block's values that it reads.
+
+        ``times`` is how often the block runs each time that the enclosing block does.
+        """
         written = adjoint.operations
         read = dict.fromkeys(map(self.stand_in, [*uses(written), *adjoint.results]))
         needed = [v for v in read if self.home.get(v) is block]
         if not needed:
             return
-        saved, again = choose(block, needed, self.home, self.source_of, self.stand_in, weight, cost, self.read_again)
+        given = {v for v in read if self.home.get(v) is not block}
+
+        def outside(value: Value) -> float:
+            return 0.0 if value in given else self.cost_outside(value) / (READERS * times)
+
+        saved, again = choose(
+            block, needed, self.home, self.source_of, self.stand_in, weight, cost, self.read_again, outside
+        )
         before: list[Operation] = []
         with self.builder.writing(before):
             keep(saved)
@@ -156,6 +173,22 @@ class Sweep:
             if op not in placed:
                 place(op)
         return list(placed)
+
+    def cost_outside(self, value: Value) -> float:
+        """What it costs to restore a value in its own block, for the blocks in that one.
+
+        Arrays that change in a loop would be saved in each iteration. All others are taken to be there.
+        """
+        if value not in self.outside:
+            self.outside[value] = 0.0
+            block = self.home.get(value)
+            if block is not None and block is not self.block_of_function and getattr(value.type, "shape", ()):
+                op = self.source_of(value)
+                cost = running_cost(op) if op is not None else inf
+                if op is not None and cost < inf:
+                    cost += sum(self.cost_outside(self.stand_in(v)) for v in self.read_again(op) if not v.is_constant)
+                self.outside[value] = min(size(value.type), cost)
+        return self.outside[value]
 
     def source_of(self, value: Value) -> Operation | None:
         """The operation that recomputes a value: a read of the array that holds it, or the one that produced it."""
