@@ -43,11 +43,11 @@ def by_rows(function: Function) -> Function:
     """Return an equivalent function that accesses arrays along their last axis, or ``function`` itself if nothing changes."""
     if not any(is_column(op) for op in walk(function.block)):
         return function
-    found = Variables(function)
-    if not any(found.axes(v) for v in found.parent):
-        return function
     made = copy_function(function)
+    _separate(made)
     variables = Variables(made)
+    if not any(variables.axes(v) for v in variables.parent):
+        return function
     turned = {v: axes for v in variables.parent if (axes := variables.axes(v))}
     parameters = [_given(v) if v in turned else v for v in made.parameters]
     begun = [transposed(new, old, turned[old]) for new, old in zip(parameters, made.parameters) if new is not old]
@@ -57,6 +57,19 @@ def by_rows(function: Function) -> Function:
     for value, axes in turned.items():
         value.type = turned_type(value.type, axes)
     return made
+
+
+def _separate(function: Function) -> None:
+    """Make a parameter a variable of its own where a loop's carried array begins with it: that array is a copy in any case."""
+    given, found = {*function.parameters}, []
+    for op in function.block.operations:
+        if op.kind in ("range", "while"):
+            for k, value in enumerate(op.operands):
+                if value in given and _has_axes(value):
+                    op.operands[k] = Value(value.name, value.type)
+                    found.append(Operation("call", typed.apart, [value], results=[op.operands[k]], line=op.line))
+        found.append(op)
+    function.block.operations = found
 
 
 def _has_axes(value: Value) -> bool:

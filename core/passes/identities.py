@@ -40,12 +40,60 @@ def simpler(op: Operation, operands: list[Value], types: list[Any], known: Known
     folded = _fold(op, operands, types)
     if folded is not None:
         return folded
+
+    def at_line(*a: Any, **k: Any) -> Value:
+        return add(*a, op.line, **k)
+
+    given, named = operands[: len(op.positional)], operands[len(op.positional) :]
+    constants = {name: v.constant for name, v in zip(op.keywords, named)}
+    values, result = given, None
+    if len(types) == 1 and _is_elementwise(op.callee):
+        values, result = _of_equal_elements(op, given, types[0], known, at_line, constants)
     rule = _RULES.get(op.callee)
-    if rule is None:
-        return None
-    constants = {name: v.constant for name, v in zip(op.keywords, operands[len(op.positional) :])}
-    found = rule(operands[: len(op.positional)], types[0], known, lambda *a, **k: add(*a, op.line, **k), constants)
-    return None if found is None or found.type != types[0] else [found]
+    if result is None and rule is not None:
+        result = rule(values, types[0], known, at_line, constants)
+    if result is None and values is not given:
+        result = at_line(op.callee, values, types[0], **constants)
+    return None if result is None or result.type != types[0] else [result]
+
+
+def _is_elementwise(callee: Any) -> bool:
+    if isinstance(callee, np.ufunc):
+        return callee.signature is None
+    return callee in (np.where, typed.cast)
+
+
+def _of_equal_elements(
+    op: Operation, operands: list[Value], kind: ArrayType, known: Known, add: Add, constants: dict[str, Any]
+) -> tuple[list[Value], Value | None]:
+    """Replace operands of an elementwise call whose elements are all one number by that number.
+
+    Returns the operands, and the result if its elements are all one number too.
+    """
+    if not kind.shape:
+        return operands, None
+    numbers = [_number(v, known) for v in operands]
+    if all(n is None or n is v for n, v in zip(numbers, operands)):
+        return operands, None
+    scalars = [n for n in numbers if n is not None]
+    if len(scalars) == len(operands):
+        made = _fold(op, scalars, [ArrayType(kind.dtype, ())])
+        number = made[0] if made is not None else add(op.callee, scalars, ArrayType(kind.dtype), **constants)
+        return operands, add(typed.full, [number], kind)
+    dtypes = {v.type.dtype for v in operands}
+    if any(n is not None and n is not v and n.type.weak for n, v in zip(numbers, operands)) and len(dtypes) > 1:
+        return operands, None
+    if any(n is None and v.type.shape == kind.shape for n, v in zip(numbers, operands)):
+        return [v if n is None else n for n, v in zip(numbers, operands)], None
+    return operands, None
+
+
+def _number(value: Value, known: Known) -> Value | None:
+    """The number that all elements of a value are, if it is known to be so."""
+    if not value.type.shape:
+        return value
+    made = known.made_by(value, typed.full)
+    return None if made is None else made.operands[0]
 
 
 def _fold(op: Operation, operands: list[Value], types: list[Any]) -> list[Value] | None:
@@ -122,8 +170,8 @@ def _multiply(values, kind, known, add, constants):
             return x
         if is_all(y, -1) and kind.dtype.kind in "if" and x.type == kind:
             return add(np.negative, [x], kind)
-        if is_all(y, 0) and _is_integer(kind) and y.type == kind:
-            return y
+        if is_all(y, 0) and kind.dtype.kind in "iub" and y.type.dtype == kind.dtype:
+            return y if y.type == kind else add(typed.full, [y], kind) if not y.type.shape else None
     return None
 
 
@@ -167,8 +215,15 @@ def _idempotent(values, kind, known, add, constants):
 def _where(values, kind, known, add, constants):
     condition, x, y = values
     if condition.is_constant and not condition.type.shape:
-        return x if condition.constant else y
+        chosen = x if condition.constant else y
+        return chosen if chosen.type.shape or not kind.shape else add(typed.full, [chosen], kind)
     return x if x is y else None
+
+
+@_of(np.all, np.any, np.max, np.min)
+def _of_one_number(values, kind, known, add, constants):
+    number = _number(values[0], known) if 0 not in values[0].type.bounds and values[0].type.is_static else None
+    return None if number is None or kind.shape else number
 
 
 @_of(typed.cast)
@@ -200,6 +255,9 @@ def _reshape(values, kind, known, add, constants):
     (x,) = values
     if x.type == kind:
         return x
+    number = _number(x, known)
+    if number is not None:
+        return add(typed.full, [number], kind) if kind.shape else number
     inner = known.made_by(x, typed.reshape)
     if inner is None:
         return None
@@ -210,6 +268,8 @@ def _reshape(values, kind, known, add, constants):
 @_of(typed.transpose)
 def _transpose(values, kind, known, add, constants):
     (x,), axes = values, constants["axes"]
+    if known.made_by(x, typed.full) is not None:
+        return add(typed.full, [_number(x, known)], kind)
     if list(axes) == list(range(len(axes))):
         return x
     inner = known.made_by(x, typed.transpose)
@@ -223,7 +283,11 @@ def _transpose(values, kind, known, add, constants):
 
 @_of(typed.broadcast_to)
 def _broadcast_to(values, kind, known, add, constants):
-    return values[0] if values[0].type == kind else None
+    (x,) = values
+    if x.type == kind:
+        return x
+    number = _number(x, known)
+    return None if number is None else add(typed.full, [number], kind)
 
 
 @_of(typed.getitem)

@@ -172,3 +172,38 @@ def test_a_slice_that_is_reshaped_in_a_loop_is_stored_once():
     f = simplified(body, vector(8))
     assert operations(f) == ["getitem", "reshape", "range", "getitem", "add"]
     assert evaluate(f, [np.arange(8.0)])[0] == 2.0 + 4.0 + 6.0
+
+
+def test_arrays_of_one_number_are_that_number_in_elementwise_operations():
+    def body(b, x, y):
+        ones = b.full(x.type.shape, b.constant(1.0))
+        zeros = b.zeros(x.type.shape, float)
+        a = b.ufunc(np.multiply, b.broadcast_to(b.reshape(b.constant(1.0), (1,)), x.type.shape), x)
+        scaled = b.ufunc(np.multiply, b.full(x.type.shape, y), a)
+        never = b.ufunc(np.multiply, b.constant(False), b.ufunc(np.equal, x, zeros))
+        exponent = b.ufunc(np.add, b.constant(2.0), b.cast(never, float))
+        quotient = b.where(
+            b.ufunc(np.equal, ones, zeros), zeros, b.ufunc(np.divide, b.ufunc(np.power, x, exponent), ones)
+        )
+        return [scaled, quotient]
+
+    x = np.array([0.5, -0.0, np.nan])
+    f = simplified(body, ArrayType(np.dtype(float), (3,)), FLOAT64)
+    assert operations(f) == ["multiply", "multiply"]
+    plain = program(body, ArrayType(np.dtype(float), (3,)), FLOAT64)
+    for found, expected in zip(evaluate(f, [x, 3.0]), evaluate(plain, [x, 3.0])):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_array_of_a_python_number_keeps_its_dtype_in_elementwise_operations(dtype):
+    def body(b, x):
+        return [
+            b.ufunc(np.add, b.full((2,), b.constant(0.1)), b.cast(x, float)),
+            b.transpose(b.full((2, 3), x), (1, 0)),
+        ]
+
+    f = simplified(body, ArrayType(np.dtype(dtype)))
+    plain = program(body, ArrayType(np.dtype(dtype)))
+    for found, expected in zip(evaluate(f, [dtype(0.3)]), evaluate(plain, [dtype(0.3)])):
+        assert found.dtype == expected.dtype and np.array_equal(found, expected)
