@@ -37,12 +37,18 @@ def exponent_partial(y: Any, x: Any, n: Any) -> Any:
 
 
 REAL = (int, float, np.integer, np.floating)
+TINY = 1e-30
+"""Powers above it have all digits, also in single precision."""
 
 
 def power_below(y: Any, x: Any, n: Any) -> Any:
-    """``x ** (n - 1)`` for ``y = x ** n``, by a quotient where ``n`` is a negative number; 1 where ``n`` and ``x`` are 0."""
-    if isinstance(n, REAL) and n < 0 and not np.iscomplexobj(y):
-        return y / (x if n == np.floor(n) else np.abs(x))  # a root of -0 has no sign
+    """``x ** (n - 1)`` for ``y = x ** n``; 1 where ``n`` and ``x`` are 0.
+
+    It is a quotient where ``n`` is a negative number, and where it is a large one and ``y`` has neither over- nor underflown.
+    """
+    if isinstance(n, REAL) and not np.iscomplexobj(y):
+        if n < 0 or n > 8 and isinstance(y, REAL) and TINY < abs(y) < math.inf:
+            return y / (x if n == np.floor(n) else np.abs(x))  # a root of -0 has no sign
     return np.power(1.0 * x, n - 1 + (n == 0) * (x == 0))
 
 
@@ -89,8 +95,8 @@ def shares(dy: Any, y: Any, first: Any, *others: Any) -> tuple[Any, ...]:
         second = (others[0] == y) * (1 - 0.5 * (first == others[0]))
         return dy * (1 - second), dy * second
     equal = [(first == y) | (y != y), *[x == y for x in others]]
-    share = dy / sum(equal)
-    return tuple([share * e for e in equal])
+    share = 1 / sum(equal)
+    return tuple([dy * (share * e) for e in equal])
 
 
 elementwise(operator.mod, lambda y, a, b: 1, lambda y, a, b: -(a // b))
