@@ -6,13 +6,14 @@ Sums may be added up in any order, so that they vectorise.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...ir.dynamic import Operation
-from .arrays import Array
+from .arrays import Array, Lazy, Memory
 from .assembly import Code, is_small
 from .elements import Element, convert, element, half, is_complex, literal, register, register_kinds, registers
 from .elementwise import choose
@@ -22,6 +23,8 @@ from .real_functions import apply
 _ANY_ORDER = "reassoc nsz contract"
 _VECTOR = 8  # terms along the last axis
 _MOST_TERMS = 80  # of a sum that is written out
+_SHORT = 32  # an axis with fewer elements
+_LEAST_PARTIAL, _MOST_PARTIAL = 16, 256  # partial results of a reduction along other axes than short ones
 
 
 def _least(dtype: np.dtype) -> Any:
@@ -138,8 +141,65 @@ def reduced(f: FunctionCode, op: Operation, array: Array, start: Sequence[str]) 
         return registers(add(code, dtype, element(x, dtype), convert(code, get(at), array.dtype, dtype)))
 
     kinds = register_kinds(dtype)
+    if code.spread is None and (rest := _short_axes(lengths)):
+        sums = Memory(code, code.slot("i8", dtype.itemsize * math.prod(map(int, rest))), dtype, rest)
+        sums.fill(code, Lazy(dtype, rest, lambda at: element(nothing(op), dtype)))
+
+        def into(at: list[str]) -> None:
+            place = at[len(at) - len(rest) :]
+            sums.store(code, place, element(step(at, registers(sums.load(code, place))), dtype))
+
+        code.nest(lengths, into, independent=range(len(lengths) - len(rest), len(lengths)))
+        return reduced(f, op, sums, start)
+    if code.spread is None and _is_few(lengths):
+        first, *others = _columns(f, op, lengths, step)
+        total = add(code, dtype, element(list(start), dtype), element(first, dtype))
+        for x in others:
+            total = add(code, dtype, total, element(x, dtype))
+        return total
     found = PARTS["fold"](f, op, lengths, step, kinds, start) if code.spread is not None else None
     return element(found or fold(code, lengths, step, kinds, start, is_sum=True), dtype)
+
+
+def _is_few(lengths: Sequence[str]) -> bool:
+    """Whether an array has many rows of few elements, so that each column has a register for its partial result."""
+    if len(lengths) != 2:
+        return False
+    rows, n = lengths
+    return n.isdigit() and 1 < int(n) < _LEAST_PARTIAL and (not rows.isdigit() or int(rows) >= _SHORT)
+
+
+def _columns(
+    f: FunctionCode, op: Operation, lengths: Sequence[str], step: Callable[[list[str], list[str]], list[str]]
+) -> list[list[str]]:
+    """Emit the reduction of each column of few in one loop over the rows; ``step(indices, carried)`` adds an element."""
+    start, kinds = nothing(op), register_kinds(op.results[0].type.dtype)
+    count, each = int(lengths[1]), len(kinds)
+
+    def row(at: list[str], x: list[str]) -> list[str]:
+        terms = [step([*at, str(j)], x[each * j : each * (j + 1)]) for j in range(count)]
+        return [r for term in terms for r in term]
+
+    found = fold(f.code, lengths[:1], row, kinds * count, start * count, is_sum=True)
+    return [found[k : k + each] for k in range(0, len(found), each)]
+
+
+def _short_axes(lengths: Sequence[str]) -> list[str]:
+    """Return the lengths of the last axes if these are short, for a partial result at each of their indices.
+
+    A loop over a short axis is a vector or two, which would be added up for each of them.
+    """
+    if not lengths[-1].isdigit() or int(lengths[-1]) >= _SHORT:
+        return []
+    count, found = 1, []
+    for n in lengths[:0:-1]:
+        if not n.isdigit() or not 0 < count * int(n) <= _MOST_PARTIAL:
+            break
+        count *= int(n)
+        found.insert(0, n)
+    before = lengths[: len(lengths) - len(found)]
+    is_long = not all(n.isdigit() for n in before) or math.prod(map(int, before)) >= _LEAST_PARTIAL
+    return found if count >= _LEAST_PARTIAL and is_long else []
 
 
 @emits(*_REDUCTIONS)
@@ -173,6 +233,14 @@ def _reduce(f: FunctionCode, op: Operation) -> None:
             memory.store(code, at, element(found, dtype))
 
         code.nest(memory.lengths, one, independent=range(len(memory.lengths)))
+        return
+    if axes == (0,) and code.spread is None and _is_few(array.lengths):
+
+        def next_of(at: list[str], x: list[str]) -> list[str]:
+            return registers(added(element(x, dtype), array.load(code, at)))
+
+        for j, x in enumerate(_columns(f, op, array.lengths, next_of)):
+            memory.store(code, [str(j)], element(x, dtype))
         return
     at_once = _written_out(array, axes)
     if len(at_once) < len(axes):
