@@ -14,8 +14,10 @@ for peer in ("diffrax", "equinox", "jax", "numba"):
 
 import jax  # noqa: E402
 
-from benchmarks.compilation import tables  # noqa: E402
+import morula as mo  # noqa: E402
+from benchmarks.compilation import second, tables  # noqa: E402
 from benchmarks.compilation.contenders import CONTENDERS  # noqa: E402
+from benchmarks.compilation.emitted import emitted  # noqa: E402
 from benchmarks.compilation.program import HELD_OUT, RACES, TUNED, programs  # noqa: E402
 from benchmarks.compilation.race import Outcome  # noqa: E402
 from benchmarks.racing.desk import Started  # noqa: E402
@@ -62,6 +64,34 @@ def test_a_contender_agrees_with_the_hand_written_gradient(program, contender):
     with jax.enable_x64(True):
         found = result_of(contender, program, args)
     assert differs(found, result_of("hand", program, args), program.rtol) is None
+
+
+@pytest.mark.parametrize("program", [pytest.param(p, id=name) for name, p in second.programs().items()])
+def test_gradients_of_the_second_list_agree(program):
+    args = program.inputs(program.small)
+    gradient = mo.value_and_grad(program.numpy, program.argnums)
+    value, gradients = gradient(*args)
+    ways = [mo.jit(gradient, target="native"), *([program.hand] if program.hand is not None else [])]
+    for way in ways:
+        found, others = way(*args)
+        np.testing.assert_allclose(found, value, rtol=1e-9)
+        for g, expected in zip(others, gradients, strict=True):
+            np.testing.assert_allclose(g, expected, rtol=1e-8, atol=1e-10 * np.max(np.abs(expected)))
+
+
+def test_what_a_gradient_does_is_counted():
+    def f(x, k):
+        total = 0.0
+        for i in range(len(x)):
+            y = x[i]
+            while y < k:
+                y = y * y + 0.5
+            total += y if y > 3.0 else -y
+        return total
+
+    found = emitted(mo.jit(mo.value_and_grad(f), target="native"), (np.full(5, 0.6), 2.0))
+    assert (found.loops, found.unknown, found.libraries, found.python) == (4, 2, 0, 0)
+    assert found.saved == 8 and found.saved_in_all > 5 * 8
 
 
 def test_held_out_programs_are_none_of_those_that_are_tuned_on():
