@@ -10,7 +10,7 @@ A search is a state machine that names the next point to evaluate; ``loop.py`` r
 ended, ``implicit.py`` differentiates the answer. Each kind of problem has a folder.
 """
 
-from . import roots, stochastic
+from . import projections, roots, stochastic
 from .constrained import Constraint
 from .constrained.augmented_lagrangian import AugmentedLagrangian
 from .constrained.interior_point import InteriorPoint
@@ -77,6 +77,7 @@ __all__ = [
     "least_squares",
     "linear_program",
     "minimize",
+    "projections",
     "quadratic_program",
     "root",
     "root_scalar",
