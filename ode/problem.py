@@ -34,7 +34,7 @@ class Problem:
         self.rhs = vector_field(f, args, leaves, dtype)
         self.dtype, self.jacobian, self.rtol, self.atol = dtype, jacobian, rtol, atol
         tightest = float(np.min(rtol))
-        self.kappa = max(10 * 2e-16 / tightest if tightest > 0 else 0.0, min(1e-2, sqrt(tightest)))
+        self.kappa = max(10 * 2e-16 / tightest, min(1e-2, sqrt(tightest))) if tightest > 0 else 1e-3
         """The error of a stage of an implicit method relative to the tolerance of the step (RADAU5's choice)."""
 
     def solver(self, t: float, y: NDArray[Any], shift: Any, is_transposed: bool = False) -> Solver:

@@ -264,6 +264,12 @@ def test_complex_states_are_refused():
         odesolve(lambda t, z: (-3 + 2j) * z, 1 + 1j, [0.0, 1.0], method="rodas5p")
 
 
+@pytest.mark.parametrize("method", ["bdf", "kvaerno3", "radau5"])
+def test_newtons_method_converges_with_absolute_tolerances_only(method):
+    stats = odesolve(van_der_pol, np.array([2.0, 0.0]), [0, 1], 5.0, method=method, rtol=0.0, atol=1e-5).stats
+    assert stats.rejected < 0.2 * stats.accepted
+
+
 def test_radau_methods_need_a_matrix():
     with pytest.raises(mo.BadInput, match="radau5 solves complex systems, which the Krylov form .* choose bdf"):
         odesolve(van_der_pol, np.array([2.0, 0.0]), [0, 1], 5.0, method="radau5", jacobian="krylov")
