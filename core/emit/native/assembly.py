@@ -15,7 +15,7 @@ from .machine import Processor
 
 _SIZES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "float": 4}
 UNROLLED = 16  # loops over at most this many elements, known at compile time, are unrolled
-LONG = 4_000  # but not behind so many lines of a function: the time of LLVM's vectoriser of straight lines is quadratic in them
+LONG = 2_000  # but not behind so many straight lines: the time of LLVM's vectoriser of such is quadratic in them
 
 
 MARKS = 'nounwind "reciprocal-estimates"="none"'
@@ -71,7 +71,7 @@ class Code:
         self.lines: list[str] = []
         self.made: dict[str, str] = {}  # for each register, the instruction that computes it
         self.count = 0
-        self.label = "start"
+        self.label, self.began = "start", 0  # the block, and its first line
         self.is_reproducible = False  # see ``reproducible``
         self.as_it_is: Callable[[], str] = str  # returns the metadata of loops that LLVM does not vectorise
         self.spread: Callable[..., bool] | None = (
@@ -116,7 +116,7 @@ class Code:
 
     def start(self, label: str) -> None:
         self.lines.append(f"{label}:")
-        self.label = label
+        self.label, self.began = label, len(self.lines)
 
     def jump(self, label: str) -> None:
         self.do(f"br label %{label}")
@@ -195,7 +195,7 @@ class Code:
         Returns the carried registers after the loop. A short loop of known length is unrolled.
         """
         is_short = _literal(count) and (int(count) <= 1 or unroll and int(count) <= UNROLLED)
-        if is_short and (int(count) <= 1 or len(self.lines) < LONG):
+        if is_short and (int(count) <= 1 or len(self.lines) - self.began < LONG):
             carried = list(initial)
             for i in range(int(count)):
                 carried = list(body(str(i), *carried) or ())
