@@ -64,7 +64,10 @@ def attached(
                 "no derivative: a constraint holds at the minimum with multiplier zero, so the minimum has one-sided derivatives"
                 " only; drop the constraint, or make it strict"
             )
-        matrix = np.stack([pull(e) for e in np.eye(dx.size)]).T
+        rows, units = np.zeros((dx.size, dx.size)), np.eye(dx.size)
+        for i in range(dx.size):  # a loop over an array: compiled programs hold one product, not one for each unknown
+            rows[i] = pull(units[i])
+        matrix = rows.T
         if not np.linalg.cond(matrix) < 1.0 / np.finfo(np.float64).eps:
             raise MorulaError(
                 f"no derivative: the {equation.matrix} is singular at the {equation.found}, so the {equation.found} is not"
