@@ -92,7 +92,7 @@ class Operation:
     f: Callable[[Any], Any]
     make: Callable[[str], Any] = general
     jax: str = ""
-    """The operation in JAX, an expression of a, jnp, jsp (``jax.scipy.linalg``) and H (the conjugate transpose)."""
+    """The operation in JAX, an expression of a, jnp and jsp (``jax.scipy.linalg``)."""
     torch: str = ""
 
 
@@ -102,17 +102,22 @@ OPERATIONS = (
     Operation("det", np.linalg.det, general, "jnp.linalg.det(a)", "L.det(a)"),
     Operation("slogdet", lambda a: np.linalg.slogdet(a)[1], general, "jnp.linalg.slogdet(a)[1]", "L.slogdet(a)[1]"),
     Operation("lstsq", lambda a: linalg.lstsq(a, np.ones((N, 1)))[0], tall, "jnp.linalg.lstsq(a, jnp.ones((4, 1)))[0]", "L.lstsq(a, torch.ones((4, 1), dtype=a.dtype))[0]"),
+    Operation("lstsq, underdetermined", lambda a: linalg.lstsq(dagger(a), np.ones((N - 1, 1)))[0], tall, "jnp.linalg.lstsq(a.T, jnp.ones((3, 1)))[0]", "L.lstsq(a.T, torch.ones((3, 1), dtype=a.dtype), driver='gelsd')[0]"),
     Operation("pinv", np.linalg.pinv, tall, "jnp.linalg.pinv(a)", "L.pinv(a)"),
     Operation("cholesky", np.linalg.cholesky, positive, "jnp.linalg.cholesky(a, symmetrize_input=False)", "L.cholesky(a)"),
     Operation("lu", lambda a: linalg.lu(a)[2], general, "jsp.lu(a)[2]", "L.lu(a)[2]"),
     Operation("lu_factor, lu_solve", lambda a: linalg.lu_solve(linalg.lu_factor(a), a[..., :2] ** 2), general, "jsp.lu_solve(jsp.lu_factor(a), a[..., :2]**2)", "L.lu_solve(*L.lu_factor(a), a[..., :2]**2)"),
+    Operation("cho_factor, cho_solve", lambda a: linalg.cho_solve(linalg.cho_factor(a), np.ones((N, 2))), positive, "jsp.cho_solve(jsp.cho_factor(a), jnp.ones((4, 2)))", "torch.cholesky_solve(torch.ones((4, 2), dtype=a.dtype), L.cholesky(a, upper=True), upper=True)"),
     Operation("ldl", lambda a: linalg.ldl(a)[0], positive, "", "L.ldl_factor(a)[0]"),
     Operation("qr", lambda a: np.linalg.qr(a)[1], tall, "jnp.linalg.qr(a)[1]", "L.qr(a)[1]"),
     Operation("qr, pivoted", lambda a: linalg.qr(a, mode="economic", pivoting=True)[1], tall, "jsp.qr(a, mode='economic', pivoting=True)[1]"),
+    Operation("qr, full", lambda a: np.abs(linalg.qr(a)[0][..., : N - 1]) ** 2, tall, "jnp.abs(jsp.qr(a)[0][:, :3])**2", "L.qr(a, mode='complete')[0][..., :3].abs()**2"),
     Operation("rq", lambda a: linalg.rq(a)[0]),
     Operation("polar", lambda a: linalg.polar(a)[0], general, "jsp.polar(a)[0]"),
+    Operation("polar, left", lambda a: linalg.polar(a, side="left")[1], general, "jsp.polar(a, side='left')[1]"),
     Operation("hessenberg", linalg.hessenberg, general, "jsp.hessenberg(a)"),
     Operation("schur, real", lambda a: np.real(linalg.schur(a)[0]) if np.isrealobj(a) else np.abs(linalg.schur(a)[0]), skewed, "jsp.schur(a)[0]"),
+    Operation("schur, complex", lambda a: np.abs(linalg.schur(a, output="complex")[0]), skewed, "jnp.abs(jsp.schur(a, output='complex')[0])"),
     Operation("qz", lambda a: np.abs(linalg.qz(a, a**2 + 3 * np.eye(N), output="complex")[0])),
     Operation("eigh", lambda a: rebuilt(np.linalg.eigh(a)), positive, "rebuilt(jnp.linalg.eigh(a, symmetrize_input=False))", "rebuilt(L.eigh(a))"),
     Operation("eigh of a pair", lambda a: rebuilt(linalg.eigh(a, np.diag(1.0 + np.arange(N)))), positive),
@@ -135,9 +140,11 @@ OPERATIONS = (
     Operation("solve_discrete_are", lambda a: linalg.solve_discrete_are(a / 9, a, np.eye(N), np.eye(N))),
     Operation("expm", linalg.expm, small, "jsp.expm(a)", "L.matrix_exp(a)"),
     Operation("expm_frechet", lambda a: linalg.expm_frechet(a, a @ a)[1], small, "jsp.expm_frechet(a, a @ a)[1]"),
+    Operation("expm_multiply", lambda a: mo.linalg.functions.expm_multiply(a, np.ones(N)), small),
     Operation("logm", linalg.logm, positive),
     Operation("sqrtm", linalg.sqrtm, positive, "jsp.sqrtm(a)"),
     Operation("cosm", linalg.cosm, small),
+    Operation("sinm", linalg.sinm, small),
     Operation("tanhm", linalg.tanhm, small),
     Operation("signm", lambda a: linalg.signm(a - 3.5 * np.eye(N))),
     Operation("funm", lambda a: linalg.funm(a, np.exp), small, "jsp.funm(a, jnp.exp)"),
@@ -145,11 +152,17 @@ OPERATIONS = (
     Operation("matrix_power", lambda a: np.linalg.matrix_power(a, 3), small, "jnp.linalg.matrix_power(a, 3)", "L.matrix_power(a, 3)"),
     Operation("norm, nuclear", lambda a: np.linalg.norm(a, "nuc"), tall, "jnp.linalg.norm(a, 'nuc')", "L.norm(a, 'nuc')"),
     Operation("norm, spectral", lambda a: np.linalg.norm(a, 2), tall, "jnp.linalg.norm(a, 2)", "L.norm(a, 2)"),
+    Operation("norm of order 1", lambda a: np.linalg.norm(a, 1), tall, "jnp.linalg.norm(a, 1)", "L.norm(a, 1)"),
+    Operation("norm of order inf", lambda a: np.linalg.norm(a, np.inf), tall, "jnp.linalg.norm(a, jnp.inf)", "L.norm(a, float('inf'))"),
+    Operation("norm, Frobenius", np.linalg.norm, tall, "jnp.linalg.norm(a)", "L.norm(a)"),
+    Operation("norm of a vector, order 3", lambda a: np.linalg.norm(a[..., 0], 3), tall, "jnp.linalg.norm(a[..., 0], 3)", "L.norm(a[..., 0], 3)"),
     Operation("cond", np.linalg.cond, general, "jnp.linalg.cond(a)", "L.cond(a)"),
+    Operation("cond of order 1", lambda a: np.linalg.cond(a, 1), general, "jnp.linalg.cond(a, 1)", "L.cond(a, 1)"),
     Operation("null_space", lambda a: (lambda v: v @ dagger(v))(linalg.null_space(dagger(a))), tall),
     Operation("orth", lambda a: (lambda v: v @ dagger(v))(linalg.orth(a)), tall),
     Operation("subspace_angles", lambda a: linalg.subspace_angles(a[..., :2], a[..., 2:])),
     Operation("kron", lambda a: np.kron(a, a), general, "jnp.kron(a, a)", "torch.kron(a, a)"),
+    Operation("einsum, optimised order", lambda a: np.einsum("ij,jk,kl->il", a, a, a, optimize="optimal"), small, "jnp.einsum('ij,jk,kl->il', a, a, a, optimize='optimal')", "torch.einsum('ij,jk,kl->il', a, a, a)"),
 )  # fmt: skip
 
 

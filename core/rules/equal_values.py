@@ -82,11 +82,21 @@ def turn(turns: Turns, k: Any) -> tuple[Any, Any, Any]:
 def turned_columns(s: Any, turns: Turns, k: Any) -> Any:
     """A mask of the vectors that the k-th turn rotates."""
     partner, _, _ = turn(turns, k)
-    return np.any(in_one_space(s) & (np.arange(turns.n) == partner[:, None]), axis=-1)
+    return np.any(in_one_space(s) & (np.arange(turns.n) == partner[:, None]), axis=-1) & (k >= 0)
 
 
 def turns_some(s: Any, turns: Turns, k: Any) -> Any:
-    return np.any(turned_columns(s, turns, k))
+    return (k < 0) | np.any(turned_columns(s, turns, k))
+
+
+def moved(s: Any, k: Any) -> Any:
+    """The values for the k-th turn: before the first one (k = -1) they are set apart by some per cent.
+
+    The cotangents for these tell the size of those that are zero but for rounding.
+    """
+    size = np.max(np.abs(s), axis=-1, keepdims=True)
+    apart = s + (0.01 * np.where(size > 0, size, 1.0) * np.arange(1.0, s.shape[-1] + 1)).astype(s.dtype)
+    return np.where(k < 0, apart, s)
 
 
 def turned(x: Any, s: Any, turns: Turns, k: Any) -> Any:
@@ -104,44 +114,46 @@ def turned_pair(u: Any, s: Any, vh: Any, turns: Turns, k: Any) -> tuple[Any, Any
     return turned(u, s, turns, k), dagger(turned(dagger(vh), s, turns, k))
 
 
-def unobserved(s: Any, turns: Turns) -> tuple[Any, Any]:
-    """The least and the largest entries of M that were found, before any was."""
+def unobserved(s: Any, ds: Any, turns: Turns) -> tuple[Any, Any, Any]:
+    """The least and the largest entries of M that were found, before any was, and the size of cotangents."""
     least = np.full((turns.kinds, *s.shape[:-1], turns.n, turns.n), np.inf, s.dtype)
-    return least, -least
+    return least, -least, np.max(np.abs(ds), axis=-1)[..., None, None]
 
 
-def observed(least: Any, largest: Any, ds_turned: Any, s: Any, turns: Turns, k: Any) -> tuple[Any, Any]:
+def observed(least: Any, largest: Any, size: Any, ds_turned: Any, s: Any, turns: Turns, k: Any) -> tuple[Any, Any, Any]:
     """The same with the entries that the k-th turn gives: real parts, and for complex matrices imaginary parts."""
     partner, sign, is_imaginary = turn(turns, k)
     found = (sign * 0.5 * (ds_turned - ds_turned[..., partner]))[..., :, None]
     is_kind = np.reshape(np.arange(turns.kinds) == is_imaginary * 1, (turns.kinds, *[1] * (s.ndim + 1)))
-    is_seen = is_kind & in_one_space(s) & (np.arange(turns.n) == partner[:, None])
-    return np.where(is_seen, np.minimum(least, found), least), np.where(is_seen, np.maximum(largest, found), largest)
+    is_seen = is_kind & (turned_columns(s, turns, k)[..., :, None] & (np.arange(turns.n) == partner[:, None]))
+    largest_cotangent = np.max(np.abs(ds_turned), axis=-1)[..., None, None]
+    return (
+        np.where(is_seen, np.minimum(least, found), least),
+        np.where(is_seen, np.maximum(largest, found), largest),
+        np.where((k < 0) & (largest_cotangent > size), largest_cotangent, size),
+    )
 
 
-def is_turning(s: Any, dv: Any, v: Any, dvh: Any = None, vh: Any = None) -> Any:
+def is_turning(size: Any, k: Any, s: Any, dv: Any, v: Any, dvh: Any = None, vh: Any = None) -> Any:
     """Whether a rotation of the vectors of equal values changes the loss; ``vh`` holds the adjoint right vectors, if any."""
     v, dv = without_complement(dv, v, s.shape[-1])
     m = dagger(v) @ dv
     if vh is not None:
         v, dv = without_complement(dagger(dvh), dagger(vh), s.shape[-1])
         m = m + dagger(v) @ dv
-    size = np.max(np.abs(m), axis=(-2, -1), keepdims=True, initial=0.0)
-    return np.any(in_one_space(s) & (np.abs(m - dagger(m)) > 1e4 * np.spacing(size)))
+    least = size * np.max(np.abs(s), axis=-1)[..., None, None]
+    size = np.maximum(least, np.max(np.abs(m), axis=(-2, -1), keepdims=True, initial=0.0))
+    return (k >= 0) & np.any(in_one_space(s) & (np.abs(m - dagger(m)) > 1e4 * np.spacing(size)))
 
 
-def entries_of(least: Any, largest: Any, s: Any, ds: Any) -> tuple[Any, Any]:
+def entries_of(least: Any, largest: Any, size: Any, s: Any) -> tuple[Any, Any]:
     """M for the pairs of equal values, and whether the turns contradict each other."""
     same = in_one_space(s)
     least, largest = np.where(same, least, 0.0), np.where(same, largest, 0.0)
     m, spread = 0.5 * (least + largest), largest - least
     found = m[0] - 1j * m[1] if len(m) == 2 else m[0]
-    size = np.maximum(np.max(np.abs(found), axis=(-2, -1), initial=0.0), np.max(np.abs(ds), axis=-1, initial=0.0))[
-        ..., None, None
-    ]
-    is_contradicted = np.any(spread > 1e5 * np.spacing(size)) | np.any(
-        np.abs(found - dagger(found)) > 1e5 * np.spacing(size)
-    )
+    rounding = 1e5 * np.spacing(np.maximum(size, np.max(np.abs(found), axis=(-2, -1), keepdims=True, initial=0.0)))
+    is_contradicted = np.any(spread > rounding) | np.any(np.abs(found - dagger(found)) > rounding)
     return 0.5 * (found + dagger(found)), is_contradicted
 
 
@@ -156,10 +168,10 @@ def refuse_choice(is_refused: Any, name: str) -> None:
 
 
 def hermitian_limit(
-    least: Any, largest: Any, is_loose: Any, dlam: Any, dv: Any, lam: Any, v: Any, name: str, read: Any
+    least: Any, largest: Any, size: Any, is_loose: Any, dlam: Any, dv: Any, lam: Any, v: Any, name: str, read: Any
 ) -> tuple[Any, Any]:
     """Distinct values, and a cotangent of the vectors for which the rule gives the gradient at equal values."""
-    limit, is_contradicted = entries_of(least, largest, lam, dlam)
+    limit, is_contradicted = entries_of(least, largest, size, lam)
     is_loose = is_loose | is_contradicted
     refuse_choice(is_loose & weighs(dlam, lam, dagger(v) @ dv, read), name)
     return as_distinct(dv, lam, v, np.where(is_loose, 0.0, limit))
@@ -173,13 +185,13 @@ def as_distinct(dv: Any, lam: Any, v: Any, limit: Any) -> tuple[Any, Any]:
 
 
 def singular_limit(
-    least: Any, largest: Any, is_loose: Any, du: Any, ds: Any, dvh: Any, u: Any, s: Any, vh: Any,
+    least: Any, largest: Any, size: Any, is_loose: Any, du: Any, ds: Any, dvh: Any, u: Any, s: Any, vh: Any,
     name: str, read: Any,
 ) -> Any:  # fmt: skip
     """The part of the gradient that the values and the pairs of equal ones contribute."""
     k = s.shape[-1]
     v = dagger(vh)
-    limit, is_contradicted = entries_of(least, largest, s, ds)
+    limit, is_contradicted = entries_of(least, largest, size, s)
     at_zero = s <= resolution(s)
     is_loose = is_loose | is_contradicted | np.any(in_one_space(s) & at_zero[..., None, :])
     is_weighed = False

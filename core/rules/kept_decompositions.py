@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import NoDerivative
 from .products import hermitian as dagger
 from .table import instead, joint, linear, runs_compiled, zero
 
@@ -67,6 +68,26 @@ def triangular_equation(t: Any, s: Any, q: Any, turn_t: str, turn_s: str) -> Any
     return scale * y
 
 
+def eigenvalues_of_form(t: Any) -> Any:
+    """The eigenvalues of a Schur form; a block of the real form has equal entries on its diagonal."""
+    if t.shape[-1] == 1 or np.iscomplexobj(t) and np.any(np.imag(t)):
+        return np.diagonal(t) + 0j
+    size = np.sqrt(np.abs(np.diagonal(t, 1) * np.diagonal(t, -1)))
+    none = np.zeros_like(size[:1])
+    return np.diagonal(t) + 1j * (np.concatenate([size, none]) - np.concatenate([none, size]))
+
+
+def refuse_without_solution(t: Any, s: Any, name: str) -> None:
+    """Refuse the derivative of the solution of T Y + Y S^H = Q if it has none for every Q: LAPACK solves a nearby equation."""
+    a, b = eigenvalues_of_form(t), eigenvalues_of_form(s)
+    size = np.max(np.abs(a)) + np.max(np.abs(b))
+    if np.any(np.abs(a[:, None] + np.conj(b)) <= len(a) * np.spacing(size)):
+        raise NoDerivative(
+            f"{name} has no derivative here: the equation is singular, as an eigenvalue of the one matrix is the negative of one of the "
+            "other to rounding"
+        )
+
+
 # The operations are those of SciPy, in its order, so that results are the same to the last digit.
 
 
@@ -80,6 +101,7 @@ def sylvester_by_schur(a: Any, b: Any, q: Any, f: Any, g: Any, adjoint: bool = F
 def sylvester_by_schur_pullback(
     dy: Any, y: Any, a: Any, b: Any, q: Any, f: Any, g: Any, adjoint: bool = False
 ) -> tuple[Any, ...]:
+    refuse_without_solution(f[0], g[0], "scipy.linalg.solve_sylvester")
     z = sylvester_by_schur(a, b, dy, f, g, not adjoint)
     if adjoint:
         return -y @ dagger(z), -dagger(z) @ y, z, None, None
@@ -94,6 +116,7 @@ def lyapunov_by_schur(a: Any, q: Any, f: Any, adjoint: bool = False) -> Any:
 
 
 def lyapunov_by_schur_pullback(dy: Any, y: Any, a: Any, q: Any, f: Any, adjoint: bool = False) -> tuple[Any, ...]:
+    refuse_without_solution(f[0], f[0], "scipy.linalg.solve_continuous_lyapunov")
     z = lyapunov_by_schur(a, dy, f, not adjoint)
     if adjoint:
         return -y @ dagger(z) - dagger(y) @ z, z, None

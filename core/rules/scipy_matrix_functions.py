@@ -27,6 +27,7 @@ from .kept_decompositions import (
     are_matrices,
     hermitian_equation,
     lyapunov_with_schur,
+    refuse_without_solution,
     schur_form,
     square_equation,
     sylvester_with_schur,
@@ -68,8 +69,11 @@ def logm_pullback(dy: Any, y: Any, A: Any) -> Any:
 def sqrtm_pullback(dy: Any, y: Any, A: Any) -> Any:
     """Y Y = A, so that Y dY + dY Y = dA."""
     if np.ndim(y) > 2 or dy.dtype != y.dtype or not np.size(y):
+        refuse_singular(np.asarray(A), "sqrtm")
         return scipy.linalg.solve_sylvester(dagger(y), dagger(y), dy)
-    return square_equation(y, dy, schur_form(y), True)
+    form = schur_form(y)
+    refuse_without_solution(form[0], np.conj(form[0]), "scipy.linalg.sqrtm")
+    return square_equation(y, dy, form, True)
 
 
 def signm_pullback(dy: Any, y: Any, A: Any) -> Any:

@@ -70,10 +70,13 @@ class Reuse:
     keep: Function
     kernel: Function
 
+    LEAST_ORDER = 33
+    """NumPy's functions factorise smaller matrices a second time in less time than it takes to call two kernels."""
+
     def fits(self, args: Sequence[Any]) -> bool:
-        """Whether arguments are matrices of double precision, the first one square, or vectors: no stacks."""
+        """Whether arguments are matrices of double precision, the first one square and not small, or vectors: no stacks."""
         n = len(args[0]) if type(args[0]) is np.ndarray and args[0].ndim == 2 else 0
-        return bool(n) and args[0].shape[1] == n and all(
+        return n >= self.LEAST_ORDER and args[0].shape[1] == n and all(
             type(x) is np.ndarray and x.dtype.char in "dD" and x.dtype == args[0].dtype and x.ndim in (1, 2) and len(x) == n for x in args
         )  # fmt: skip
 

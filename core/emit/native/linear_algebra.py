@@ -367,11 +367,22 @@ def _cholesky_each(f: FunctionCode, op: Operation, is_upper: bool, check: Callab
 
     def by_lapack(at: list[str]) -> None:
         factor.fill(code, lambda i, j: entry(at, i, j))
-        check(lapack.call("potrf", "U" if is_upper else "L", n, factor, n))
+        status = lapack.call("potrf", "U" if is_upper else "L", n, factor, n)
+        check(_with_nan(code, dtype, status, factor.load(code, str(n - 1), str(n - 1)), n))
 
         _store_triangle(code, memory, at, is_upper, lambda i, j: factor.load(code, i, j))
 
     code.nest(batch, by_lapack)
+
+
+def _with_nan(code: Code, dtype: np.dtype, status: str, last: Element, n: int) -> str:
+    """Return LAPACK's status, or n if the last pivot is NaN, which some implementations do not report."""
+    part = registers(last)[0]
+    is_nan = code.value(f"fcmp uno {register(dtype.type(0).real.dtype)} {part}, {part}")
+    is_found = code.value(f"icmp ne i32 {status}, 0")
+    return code.value(
+        f"select i1 {code.value(f'or i1 {is_found}, {is_nan}')}, i32 {code.value(f'select i1 {is_found}, i32 {status}, i32 {n}')}, i32 0"
+    )
 
 
 def _store_triangle(

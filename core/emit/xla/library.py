@@ -12,14 +12,15 @@ import scipy.fft
 from jax import lax
 
 from ...ir.dynamic import Operation, Value
-from ...ir.matrix_errors import error_in, named
+from ...ir.matrix_errors import NO_EIGENVALUES, NO_SVD, error_in, named
 from ...ir.typed import ArrayType
 from ...rules.matrix_factorisations import eig_in_complex, eigvals_in_complex
 from .lower import FAILING, LOWERINGS, Failure, Site, Walk, is_lowered, lowers
 
 SINGULAR = Site(np.linalg.LinAlgError, "Singular matrix")
 _NOT_FINITE = Site(np.linalg.LinAlgError, "Array must not contain infs or NaNs")
-_NO_EIGENVALUES = Site(np.linalg.LinAlgError, "Eigenvalues did not converge")
+_NO_EIGENVALUES = Site(*NO_EIGENVALUES)
+_NO_SVD = Site(*NO_SVD)
 _INDEFINITE = Site(np.linalg.LinAlgError, "Matrix is not positive definite")
 
 
@@ -115,20 +116,30 @@ def _slogdet(walk: Walk, op: Operation, a: Any) -> Any:
 # ---- decompositions
 
 
-@lowers(np.linalg.eigh, np.linalg.eigvalsh, when=takes("UPLO"))
+def _fail_for_nan(walk: Walk, a: Any, values: Any, site: Site) -> None:
+    """Fail where LAPACK does not converge: XLA gives NaN there, and for infinities, for which NumPy gives NaN as well."""
+    walk.fail_if(jnp.any(jnp.isnan(values)) & jnp.logical_not(jnp.any(jnp.isinf(a))), site)
+
+
+@lowers(np.linalg.eigh, np.linalg.eigvalsh, fails=True, when=takes("UPLO"))
 def _eigh(walk: Walk, op: Operation, a: Any, UPLO: str = "L") -> Any:
-    vectors, values = lax.linalg.eigh(jnp.asarray(a), lower=UPLO.upper() == "L", symmetrize_input=False)
+    a = jnp.asarray(a)
+    vectors, values = lax.linalg.eigh(a, lower=UPLO.upper() == "L", symmetrize_input=False)
+    _fail_for_nan(walk, a, values, _NO_EIGENVALUES)
     return (values, vectors) if op.callee is np.linalg.eigh else values
 
 
-@lowers(np.linalg.svd, when=lambda op: takes("full_matrices", "compute_uv")(op))
+@lowers(np.linalg.svd, fails=True, when=lambda op: takes("full_matrices", "compute_uv")(op))
 def _svd(walk: Walk, op: Operation, a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
-    return jnp.linalg.svd(jnp.asarray(a), full_matrices=full_matrices, compute_uv=compute_uv)
+    a = jnp.asarray(a)
+    found = jnp.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+    _fail_for_nan(walk, a, found[1] if compute_uv else found, _NO_SVD)
+    return found
 
 
-@lowers(np.linalg.svdvals, when=takes())
+@lowers(np.linalg.svdvals, fails=True, when=takes())
 def _svdvals(walk: Walk, op: Operation, a: Any) -> Any:
-    return jnp.linalg.svd(jnp.asarray(a), compute_uv=False)
+    return _svd(walk, op, a, compute_uv=False)
 
 
 def _has_factors(op: Operation) -> bool:

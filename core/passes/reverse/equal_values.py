@@ -147,25 +147,27 @@ def _observed(sweep: Sweep, op: Operation, found: Following, ds: Value) -> list[
         return inline(b, sweeps.backward, [*saved, *(g for _, g in kept)])
 
     def seen(k: Value, *known: Value) -> list[Value]:
+        values = connected.trace_into(b, rules.moved, [s, k], {})
         if count == 2:
             vectors = connected.trace_into(b, rules.turned, [op.results[1], s, turns, k], {})
-            ds_turned, dv = gradient([s, vectors])
+            ds_turned, dv = gradient([values, vectors])
             pairs = [dv, vectors]
         else:
             u, vh = connected.trace_into(b, rules.turned_pair, [op.results[0], s, op.results[2], turns, k], {})
-            du, ds_turned, dvh = gradient([u, s, vh])
+            du, ds_turned, dvh = gradient([u, values, vh])
             pairs = [du, u, dvh, vh]
-        is_loose = connected.trace_into(b, rules.is_turning, [s, *pairs], {})
-        found = connected.trace_into(b, rules.observed, [*known[:-1], ds_turned, s, turns, k], {})
-        return [*found, b.ufunc(np.logical_or, known[-1], is_loose)]
+        *entries, size, is_loose = known
+        is_turning = connected.trace_into(b, rules.is_turning, [size, k, s, *pairs], {})
+        found = connected.trace_into(b, rules.observed, [*entries, size, ds_turned, s, turns, k], {})
+        return [*found, b.ufunc(np.logical_or, is_loose, is_turning)]
 
     def body(k: Value, *known: Value) -> list[Value]:
         some = connected.trace_into(b, rules.turns_some, [s, turns, k], {})
         return b.if_(some, lambda: seen(k, *known), lambda: known)
 
-    initial = connected.trace_into(b, rules.unobserved, [s, turns], {})
-    zero, one, stop = (b.constant(i, np.int64) for i in (0, 1, turns.count))
-    return b.range_(zero, stop, one, body, [*initial, b.constant(False)])
+    initial = connected.trace_into(b, rules.unobserved, [s, ds, turns], {})
+    first, stop, one = (b.constant(i, np.int64) for i in (-1, turns.count, 1))
+    return b.range_(first, stop, one, body, [*initial, b.constant(False)])
 
 
 def _of_one_order(b: Builder, g: Value, s: Value, name: str) -> Value:
