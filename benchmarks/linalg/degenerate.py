@@ -208,7 +208,6 @@ def report() -> list[str]:
     titles += [name for name, module in (("JAX", "jax"), ("PyTorch", "torch")) if importlib.util.find_spec(module)]
     table: Table = [titles, *map(row, CASES)]
     text = (
-        "Errors relative to the largest entry of the gradient by differences, whose own error is about 1e-12. `NoDerivative` is morula's refusal: compiled"
-        " code does not differentiate losses of both equal values and their vectors, and says so."
+        "Errors relative to the largest entry of the gradient by differences, whose own error is about 1e-12. `NoDerivative` is morula's refusal."
     )
     return ["## Degenerate and missing derivatives", text, markdown(table)]
