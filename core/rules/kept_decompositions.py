@@ -40,6 +40,17 @@ def is_of_values(a: Any, full_matrices: bool = True, compute_uv: bool = True, he
     return is_matrix(a) and not compute_uv and not hermitian
 
 
+def cond_with_vectors(x: Any, p: Any = None) -> Any:
+    s = np.linalg.svd(x, full_matrices=False)[1]
+    first, last = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
+    return np.where((first == 0) & (last == 0), np.inf, first / last)
+
+
+def is_of_singular_values(x: Any, p: Any = None) -> bool:
+    return is_matrix(x) and 0 not in x.shape and (p is None or p in (2, -2))
+
+
+instead(np.linalg.cond, cond_with_vectors, is_of_singular_values)
 instead(np.linalg.eigvalsh, eigvalsh_with_vectors, is_matrix)
 instead(np.linalg.svdvals, svdvals_with_vectors, is_matrix)
 instead(np.linalg.svd, values_with_vectors, is_of_values)

@@ -44,7 +44,9 @@ def eigenvalues(a):
 
 
 def singular_values(a):
-    return np.linalg.norm(a, "nuc") ** 2 + np.linalg.cond(a) + np.sum(scipy.linalg.svdvals(a) ** 3)
+    return (
+        np.linalg.norm(a, "nuc") ** 2 + np.linalg.cond(a) + np.linalg.cond(a, -2) + np.sum(scipy.linalg.svdvals(a) ** 3)
+    )
 
 
 CASES = [
