@@ -115,12 +115,17 @@ def test_the_backward_sweep_factorises_nothing(monkeypatch):
         count.append(name)
         return lapack(name, kind)
 
+    random = np.random.default_rng(8)
+    a, b, along = random.normal(size=(3, 40, 40)) + 12 * np.eye(40)  # small matrices are factorised anew
     monkeypatch.setattr(kept_factors, "lapack", counted)
-    mo.grad(lambda a, b: solved(a, b), argnums=(0, 1))(A, B)
+    g, h = mo.grad(lambda a, b: solved(a, b), argnums=(0, 1))(a, b)
     assert count.count("getrf") == 1
+    tangent = mo.jvp(lambda a, b: solved(a, b), (a, b), (along, along))[1]
+    np.testing.assert_allclose(np.sum((g + h) * along), tangent, rtol=1e-9)
     del count[:]
-    mo.grad(lambda a: logarithm(a))(A)
+    g = mo.grad(lambda a: logarithm(a))(a)
     assert count.count("getrf") == 1
+    np.testing.assert_allclose(np.sum(g * along), mo.jvp(lambda a: logarithm(a), (a,), (along,))[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("path", PATHS)
