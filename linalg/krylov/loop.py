@@ -34,11 +34,14 @@ def iterate(
         which = "b" if not np.all(np.isfinite(b)) else "x0"
         raise BadInput(f"{method.name}: {which} holds NaN or Inf, expected finite numbers")
     eps = float(np.finfo(dtype).eps)
-    rtol = max(rtol, eps ** (2 / 3))
+    rtol = max(rtol, eps)
     several = b.ndim == 2
     residual = b if x0 is None else b - A @ x
     norm = norm_of(residual)
-    target = np.maximum(rtol * norm_of(b), atol)
+    size = norm_of(b)
+    target = np.maximum(rtol * size, atol)
+    # A smaller residual is asked for, but rounding errors may prevent it.
+    enough = np.maximum(eps ** (2 / 3) * size, target)
     history = np.zeros((limit + 1, *b.shape[1:]))
     history[0] = norm
     measure = _measure(method, A, residual, norm, target, rtol, 0.0)
@@ -79,11 +82,12 @@ def iterate(
         now = choose(iterations >= limit, MAX_ITERATIONS, now)
         now = choose(norm < kept_norm / eps**0.5, now, BREAKDOWN)  # else the run has diverged
         now = choose(measure <= target, CONVERGED, now)
-        code = choose(running, now, code)
-        if some(running & (code == BREAKDOWN)):
+        if some(running & (now == BREAKDOWN)):
             _refuse_nan(method, A, M, kept_residual)
-        is_worse = running & ((code == BREAKDOWN) | ((code == STAGNATED) & (measure > last)))
-        x, norm = choose(is_worse, kept, x), choose(is_worse, kept_norm, norm)
+        is_worse = running & ((now == BREAKDOWN) | ((now == STAGNATED) & (measure > last)))
+        x, norm, measure = choose(is_worse, kept, x), choose(is_worse, kept_norm, norm), choose(is_worse, last, measure)
+        now = choose((now != RUNNING) & (measure <= enough), CONVERGED, now)
+        code = choose(running, now, code)
     places = np.arange(limit + 1)
     history = np.where((places[:, None] if several else places) < steps, history, norm)
     return x, iterations, norm, history, code
