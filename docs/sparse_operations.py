@@ -54,14 +54,11 @@ On a GPU an operation runs as its XLA program does, if that does not call a libr
 """
 
 
-def pattern(shift: int) -> Any:
-    """A tridiagonal matrix whose entries are the places of its values: the diagonal, what is above, what is below."""
-    main, above, below = np.arange(N), N + np.arange(N - 1), 2 * N - 1 + np.arange(N - 1)
-    return sparse.diags_array([below + 1, main + 1, above + 1], offsets=[-1, 0, 1]).tocsr()
-
-
-PATTERN = pattern(0)
-PLACES, INDICES, INDPTR = PATTERN.data.astype(int) - 1, PATTERN.indices, PATTERN.indptr
+# A tridiagonal matrix whose entries number its values: the diagonal, what is above, what is below.
+PATTERN: Any = sparse.csr_array(
+    np.diag(1 + np.arange(N)) + np.diag(1 + N + np.arange(N - 1), 1) + np.diag(2 * N + np.arange(N - 1), -1)
+)
+PLACES, INDICES, INDPTR = PATTERN.data - 1, PATTERN.indices, PATTERN.indptr
 ROWS = np.repeat(np.arange(N), np.diff(INDPTR))
 TILED = np.arange(N) % PARAMETERS
 SHAPE = (N, N)
@@ -101,7 +98,7 @@ class Operation:
     name: str
     f: Callable[[Any], Any]
     jax: str = ""
-    """The operation in JAX, an expression of v (the values), A (a BCOO matrix), b, jnp, js and jl (its packages)."""
+    """The operation in JAX, an expression of v (the values), A (a BCOO matrix), b, jax, jnp, and its packages of solvers."""
     torch: str = ""
     """The operation in PyTorch, an expression of v, A (a COO tensor), b and torch."""
     symmetric: bool = False
@@ -125,7 +122,7 @@ OPERATIONS = (
     Operation("A.diagonal()", lambda d: general(d).diagonal()),
     Operation("triplets, some twice", lambda d: sparse.coo_array((np.tile(d, 2), ([0, 1, 1, 2, 0, 2, 1, 2], [0, 1, 2, 2, 0, 1, 2, 0])), shape=(3, 3)).tocsr().toarray()),
     Operation("kron(A, B)", lambda d: sparse.kron(general(d)[:3, :3], np.ones((2, 2))).toarray()),
-    Operation("spsolve", lambda d: spsolve(general(d), B), "js.linalg.spsolve(v, indices, indptr, b)", "torch.sparse.spsolve(A.to_sparse_csr(), b)"),
+    Operation("spsolve", lambda d: spsolve(general(d), B), "direct.spsolve(v, indices, indptr, b)", "torch.sparse.spsolve(A.to_sparse_csr(), b)"),
     Operation("splu", lambda d: splu(general(d).tocsc()).solve(BLOCK, "T")),
     Operation("solve, positive definite", lambda d: linalg.solve(hermitian(d), B, assume="positive definite").x),
     Operation("cg", lambda d: linalg.cg(hermitian(d), B, **EXACT).x, "jl.cg(A, b, tol=1e-13)[0]", "", True),
@@ -219,13 +216,13 @@ def in_jax(operation: Operation, v: np.ndarray) -> str:
     import jax
     import jax.numpy as jnp
     from jax.experimental import sparse as js
-    from jax.experimental.sparse import linalg as _
+    from jax.experimental.sparse import linalg as direct
     from jax.scipy.sparse import linalg as jl
 
     if not operation.jax:
         return ""
     with jax.enable_x64(True):
-        names = {"jax": jax, "jnp": jnp, "js": js, "jl": jl, "b": jnp.asarray(B)}
+        names = {"jax": jax, "jnp": jnp, "direct": direct, "jl": jl, "b": jnp.asarray(B)}
         names |= {"indices": jnp.asarray(INDICES), "indptr": jnp.asarray(INDPTR)}
 
         def loss(v: Any) -> Any:
@@ -251,7 +248,7 @@ def in_torch(operation: Operation, v: np.ndarray) -> str:
         return ""
 
     def loss(v: Any) -> Any:
-        A = torch.sparse_coo_tensor(np.stack([ROWS, INDICES]), v, SHAPE).coalesce()
+        A = torch.sparse_coo_tensor(torch.tensor(np.stack([ROWS, INDICES])), v, SHAPE).coalesce()
         y = eval(operation.torch, {"torch": torch, "A": A, "v": v, "b": torch.tensor(B)})
         return torch.sum(y * torch.cos(torch.arange(y.numel(), dtype=torch.float64).reshape(y.shape)))
 

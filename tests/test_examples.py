@@ -17,6 +17,7 @@ MAIN_JOB = ROOT / "examples" / "lynx_hare.py"
 CHECKED_WITH_THEIR_PACKAGE = {"orbit_design", "pendulum_period"}  # in tests/physics
 CHECKED_WITH_THEIR_PACKAGE |= {"spectral_graph_design", "low_rank_image_recovery"}  # in tests/linalg
 CHECKED_WITH_THEIR_PACKAGE |= {"inverse_conductivity", "kalman_nile", "sheet_with_fibres"}  # in tests/linalg
+CHECKED_WITH_THEIR_PACKAGE |= {"southern_oscillation"}  # in tests/linalg
 CHECKED_WITH_THEIR_PACKAGE |= {
     "school_influenza",
     "bouncing_ball",

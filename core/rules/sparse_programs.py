@@ -74,6 +74,11 @@ def csr_sum_duplicates(n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any) -> Arr
     return np.where(is_used, at(count - 1, Ax, n), Ax), before[Ap], indices
 
 
+def expandptr(n_row: int, Ap: Any, Bi: Any) -> Any:
+    return rows(Ap, len(Bi)).astype(Bi.dtype)
+
+
+program("expandptr", (2,), expandptr)
 program("csr_has_sorted_indices", (), csr_has_sorted_indices)
 program("csr_has_canonical_format", (), csr_has_canonical_format)
 program("csr_sum_duplicates", (4, 2, 3), csr_sum_duplicates)

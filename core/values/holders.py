@@ -189,7 +189,8 @@ class SparseMatrices(Objects):
     """Matrices of ``scipy.sparse`` in a format with an array ``data``: a gradient has the pattern of the matrix."""
 
     def fill(self, new: Any, keys: Sequence[Any], values: Sequence[Any]) -> None:
-        dict_of(new)["data"] = dict(zip(keys, values))["data"]
+        held = dict_of(new)
+        held.update((key, value) for key, value in zip(keys, values) if key == "data" or key not in held)
 
     def blank(self, x: Any) -> Any:
         new = blank(type(x))

@@ -282,3 +282,10 @@ class TestFactorsAreKept:
         with pytest.warns(sl.MatrixRankWarning):
             x, _ = mo.pullback(self.solved, np.zeros(5), X)
         assert np.all(np.isnan(x))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "bsr", "coo", "dia"])
+def test_a_rebuilt_matrix_has_its_pattern(format):
+    matrix = sp.csr_array(np.diag([1.0, 2.0, 3.0]) + np.eye(3, k=1)).asformat(format)
+    twice = mo.tree.rebuild(matrix, lambda _, x: 2 * x, constant=lambda _, x: x)
+    np.testing.assert_array_equal(twice.toarray(), 2 * matrix.toarray())

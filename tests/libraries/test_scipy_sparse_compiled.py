@@ -50,6 +50,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "triplets, dense": lambda x: made(x).toarray(),
     "rows": lambda x: made(x).tocsr().toarray(),
     "columns": lambda x: made(x).tocsc().toarray(),
+    "rows to triplets": lambda x: made(x).tocsr().tocoo() @ x[:3],
     "rows to columns": lambda x: made(x).tocsr().tocsc().toarray(),
     "duplicates": lambda x: with_duplicates(x).toarray(),
     "what is stored": lambda x: with_duplicates(x).data,

@@ -1,4 +1,4 @@
-"""The examples of large systems and of the Kalman filter, with the figures that they print."""
+"""The examples of large systems, of the Kalman filter and of a Gaussian process, with the figures that they print."""
 
 from __future__ import annotations
 
@@ -41,3 +41,16 @@ def test_the_conductivity_of_a_smaller_plate_is_recovered(tmp_path):
     picture = tmp_path / "picture.png"
     assert example("inverse_conductivity").main(24, 25, str(picture)) < 0.1
     assert picture.stat().st_size > 10_000
+
+
+def test_the_hyperparameters_by_products_alone_are_nearly_those_of_the_exact_likelihood():
+    enso = example("southern_oscillation")
+    y = enso.PRESSURE - np.mean(enso.PRESSURE)
+    p, _ = enso.fit()
+    exact, best = enso.fit(enso.exact_negative_log_likelihood)
+    assert enso.exact_negative_log_likelihood(p, y) < best.value + 0.05
+    np.testing.assert_allclose(np.exp(p), np.exp(exact), rtol=0.06)
+    cycle, slow = enso.smoothed(exact)
+    K = enso.covariance(exact, len(y)).todense()
+    np.testing.assert_allclose(cycle + slow, y - np.exp(2 * exact[0]) * np.linalg.solve(K, y), atol=1e-6)
+    assert np.exp(exact[0]) == pytest.approx(1.952, abs=2e-3)
