@@ -157,6 +157,19 @@ class TestDerivatives:
         assert forward == pytest.approx(exact, rel=1e-9)
         assert reverse == pytest.approx(forward, rel=1e-11)
 
+    @pytest.mark.parametrize("dtype", ["f8", "c16"])
+    def test_forward_and_reverse_agree_to_rounding_with_a_tight_tolerance(self, name, method, rng, dtype):
+        A, b, w = matrix_for(name, rng, 12, dtype), random_matrix(rng, 12, 1, dtype)[:, 0], rng.standard_normal(12)
+        E, e = matrix_for(name, rng, 12, dtype), random_matrix(rng, 12, 1, dtype)[:, 0]
+
+        def loss(A, b):
+            return np.sum(w * np.abs(method(A, b, rtol=1e-15).x) ** 2)
+
+        _, forward = mo.jvp(loss, (A, b), (E, e))
+        dA, db = mo.gradient(loss, A, b)
+        terms = np.concatenate([np.ravel(np.conj(dA) * E), np.conj(db) * e])
+        assert abs(np.sum(np.real(terms)) - forward) < 1e-12 * np.sum(np.abs(terms))
+
     def test_through_the_iterations(self, name, method, rng):
         A, b = matrix_for(name, rng, 5), rng.standard_normal(5)
 
