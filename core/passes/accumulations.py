@@ -21,16 +21,21 @@ from ..ir.typed import part
 from .dead_code import remove_dead_code
 
 
-def as_additions(function: Function) -> Function:
-    """Return a function with such writes as additions; ``function`` is not changed."""
+def as_additions(function: Function, of_adjoints: bool = False) -> Function:
+    """Return a function with such writes as additions; ``function`` is not changed.
+
+    With ``of_adjoints``, only the last two forms are rewritten, in which parts are cleared and given back. Native code may
+    contract an addition and a product, so that other sums could differ from Python's in the last digit.
+    """
     if not any(op.callee is typed.setitem for op in walk(function.block)):
         return function
-    found = _Rewriting(function)
+    found = _Rewriting(function, of_adjoints)
     return remove_dead_code(replace(function, block=found.block(function.block)))
 
 
 class _Rewriting:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, of_adjoints: bool) -> None:
+        self.of_adjoints = of_adjoints
         self.made = {result: op for op in walk(function.block) for result in op.results}
         self.uses = Counter(v for v in operands(function.block) if not v.is_constant)
         self.instead: dict[Value, Value] = {}
@@ -72,7 +77,7 @@ class _Rewriting:
             if op in self.dropped:
                 self.instead[op.results[0]] = moved.positional[0]
                 continue
-            if op.kind == "call" and op.callee is typed.setitem:
+            if op.kind == "call" and op.callee is typed.setitem and not self.of_adjoints:
                 found += self.added(moved, op, op.positional[0])
             elif op in self.cleared:
                 found += self.replaced(moved, op, self.cleared[op].positional[0])

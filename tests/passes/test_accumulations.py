@@ -111,3 +111,20 @@ def test_a_part_that_is_cleared_and_given_back_is_not_written_though_other_parts
     before, after = writes(gradient, X, Y)
     assert before.count("setitem") > after.count("setitem")
     assert len(after) <= len(before) - 2
+
+
+def test_only_what_adjoints_clear_and_give_back_is_rewritten_where_sums_keep_their_digits():
+    def f(x, y):
+        x[1:5] = y[1:5] + x[1:5]
+        return np.sum(x * x)
+
+    def sums(g):
+        return [callee_name(op.callee) for op in walk(g.block) if callee_name(op.callee) in ("setitem", "add_at")]
+
+    before = mo.jit(f, target="native").lower(X, Y).compilation.function
+    assert sums(as_additions(before, of_adjoints=True)) == ["setitem"]
+    gradient = mo.jit(mo.grad(lambda x, y: f(x + 0.0, y)), target="native").lower(X, Y).compilation.function
+    rewritten = verify(as_additions(gradient, of_adjoints=True))
+    for one, two in zip(evaluate(gradient, [X, Y]), evaluate(rewritten, [X, Y]), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-14)
+    assert len(sums(rewritten)) < len(sums(gradient))

@@ -217,7 +217,7 @@ def compile_function(
         BadInput: llvmlite is missing, or the function has an operation or dtype that native code does not support.
     """
     processor = processor or machine.host()
-    function = as_additions(function) if threads else function
+    function = as_additions(function, of_adjoints=not threads)
     program = ProgramText(function, bounds_check, processor, bool(threads))
     if not threads:
         function, pieces = in_pieces(function)
