@@ -73,7 +73,8 @@ class _Rewriting:
         found: list[Operation] = []
         for op in block.operations:
             now = self.instead.get
-            moved = replace(op, operands=[now(v, v) for v in op.operands], blocks=[self.block(b) for b in op.blocks])
+            operands_, blocks = [now(v, v) for v in op.operands], [self.block(b) for b in op.blocks]
+            moved = replace(op, operands=operands_, blocks=blocks, results=list(op.results))
             if op in self.dropped:
                 self.instead[op.results[0]] = moved.positional[0]
                 continue
@@ -83,7 +84,7 @@ class _Rewriting:
                 found += self.replaced(moved, op, self.cleared[op].positional[0])
             else:
                 found.append(moved)
-        return Block(block.parameters, found, [self.instead.get(v, v) for v in block.results])
+        return Block(list(block.parameters), found, [self.instead.get(v, v) for v in block.results])
 
     def added(self, moved: Operation, op: Operation, base: Value) -> list[Operation]:
         """Return a write of an element and a number as an addition to ``base``, which may be an earlier version."""
