@@ -80,7 +80,11 @@ class TestEveryMethod:
             np.testing.assert_allclose(found.x[:, j], alone.x, rtol=error, atol=error)
             # The column's history goes on until it ends, and then repeats the residual norm.
             steps = found.iterations + 1 - np.sum(np.cumprod(found.history[::-1, j] == found.residual_norm[j]))
-            assert abs(steps + 1 - alone.iterations) <= 2 or alone.iterations == 0
+            if dtype in (
+                "f8",
+                "c16",
+            ):  # in single precision the default tolerance is not met: rounding errors end the method
+                assert abs(steps + 1 - alone.iterations) <= 2 or alone.iterations == 0
             np.testing.assert_allclose(found.history[0, j], np.linalg.norm(b[:, j]), rtol=1e-5)
 
     def test_stops_a_column_that_has_converged(self, name, rng):
