@@ -207,7 +207,5 @@ def report() -> list[str]:
     titles = ["gradient", "eager", "native", "xla"]
     titles += [name for name, module in (("JAX", "jax"), ("PyTorch", "torch")) if importlib.util.find_spec(module)]
     table: Table = [titles, *map(row, CASES)]
-    text = (
-        "Errors relative to the largest entry of the gradient by differences, whose own error is about 1e-12. `NoDerivative` is morula's refusal."
-    )
+    text = "Errors relative to the largest entry of the gradient by differences, whose own error is about 1e-12. `NoDerivative` is morula's refusal."
     return ["## Degenerate and missing derivatives", text, markdown(table)]

@@ -1,7 +1,8 @@
 """The second list: programs written to find out what the speed of the tuned-on list does not carry over to.
 
-They are from other fields than the tuned-on programs, in the style of their authors, and were written before any of them was compiled.
-morula is tuned on them. They do not replace the held-out list: their fields were chosen after the names of its programs were known.
+They are from other fields than the tuned-on programs, in the style of their authors. morula is tuned on them: they were chosen from
+more programs after these had been compiled, since they told most. They do not replace the held-out list: their fields were chosen
+after the names of its programs were known.
 
 ``hand`` is a hand-written adjoint in C for the programs that tell most. The others are compared with the compiled value
 alone: a gradient by hand takes two to four times as long as the value.
