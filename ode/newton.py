@@ -29,14 +29,24 @@ def newton(
 
     ``solve`` solves (1 / weight - J) x = b with a Jacobian near the one at u.
     """
-    u = guess
-    scale = problem.atol + problem.rtol * np.abs(base)
+
+    def change(u: NDArray[Any]) -> NDArray[Any]:
+        return -solve((u - base) / weight - problem.rhs(t, u))
+
+    return iterated(problem, change, guess, problem.atol + problem.rtol * np.abs(base))
+
+
+@constant
+def iterated(
+    problem: Problem, change: Callable[[NDArray[Any]], NDArray[Any]], u: NDArray[Any], scale: Any
+) -> tuple[NDArray[Any], bool, int]:
+    """Return u + change(u), iterated until that error is small beside ``scale``, whether it is, and the iterations."""
     count, before = 0, 0.0
     is_found, is_going = False, True
     while is_going:
-        step = solve((u - base) / weight - problem.rhs(t, u))
-        u = u - step
-        ratio = np.abs(step) / scale
+        step = change(u)
+        u = u + step
+        ratio = (np.abs(step) / scale).reshape(-1)
         size = sqrt(float(np.dot(ratio, ratio)) / max(ratio.size, 1))
         rate = size / before if count > 0 and before > 0.0 else 0.0
         count += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...core import constant, implicit
 from ..methods.radau import RadauTableau
-from ..newton import MOST, linear
+from ..newton import iterated, linear
 from ..problem import Problem
 
 Memory = tuple[NDArray[Any], NDArray[Any], Any]
@@ -116,29 +115,18 @@ def _search(
     z = np.dot(theta[:, None] ** np.arange(1.0, len(theta) + 1), polynomial) - polynomial.sum(axis=0)
     times = stepper._times(t, t_new)
     scale = problem.atol + problem.rtol * np.abs(y)
-    count, before = 0, 0.0
-    is_found, is_going = False, True
     to_real, from_real = np.real(tableau.to_modes[0]), np.real(tableau.from_modes[:, 0])
-    while is_going:
+
+    def change(z: NDArray[Any]) -> NDArray[Any]:
         slopes = np.stack([problem.rhs(times[i], y + z[i]) for i in range(len(times))])
         residual = slopes - np.dot(stepper.inverse / h, z)
-        change = from_real[:, None] * real(np.dot(to_real, residual))
+        total = from_real[:, None] * real(np.dot(to_real, residual))
         for i in range(len(pairs)):
             mode = pairs[i](np.dot(tableau.to_modes[i + 1], residual))
-            change = change + np.real(tableau.from_modes[:, i + 1][:, None] * mode)
-        z = z + change
-        ratio = (change / scale).reshape(-1)
-        size = sqrt(float(np.dot(ratio, ratio)) / max(ratio.size, 1))
-        rate = size / before if count > 0 and before > 0.0 else 0.0
-        count += 1
-        if (
-            size == 0.0
-            or (count > 1 and rate < 1.0 and rate / (1.0 - rate) * size <= problem.kappa)
-            or size <= 1e-3 * problem.kappa
-        ):
-            is_found = True
-        is_going = not is_found and count < MOST and rate < 1.0 and size < 1e300
-        before = size
+            total = total + np.real(tableau.from_modes[:, i + 1][:, None] * mode)
+        return total
+
+    z, is_found, count = iterated(problem, change, z, scale)
     defect = np.dot(tableau.error / h, z)
     error = real(slope + defect)
     ratio = error / scale
