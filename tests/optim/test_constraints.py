@@ -97,6 +97,22 @@ def test_the_derivative_needs_products_only():
     assert np.allclose(mo.grad(by_products)(A[:3]), [2 / 3, -1 / 3, -1 / 3])
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_the_iterations_can_be_differentiated(method):
+    def nearest(a, adjoint):
+        return minimize(
+            lambda x: np.sum((x - a) ** 2) + 0.1 * np.sum(x**4),
+            np.zeros(2),
+            constraints=Constraint(lambda x: x[0] + x[1] ** 2, upper=a[1]),
+            method=method,
+            adjoint=adjoint,
+            tol=1e-10,
+        ).x @ np.array([1.0, 2.0])
+
+    a = np.array([1.0, 0.3])
+    assert np.allclose(mo.grad(nearest)(a, "unrolled"), mo.grad(nearest)(a, "implicit"), rtol=1e-4)
+
+
 @pytest.mark.parametrize("target, method", [("native", "interior point"), ("native", "augmented lagrangian")])
 def test_compiled_it_is_the_same_search(target, method):
     def f(a):
@@ -108,6 +124,18 @@ def test_compiled_it_is_the_same_search(target, method):
         ).x
 
     assert np.allclose(mo.jit(f, target=target)(np.array([2.0, 1.0])), np.array([2.0, 1.0]) / 5**0.5, atol=1e-7)
+
+
+def test_a_batch_of_problems():
+    def nearest(a):
+        return minimize(
+            lambda x: np.sum((x - a) ** 2), np.zeros(2), constraints=Constraint(lambda x: np.sum(x**2), upper=1.0)
+        ).x
+
+    batch = np.array([[2.0, 1.0], [0.3, 0.1], [-1.0, 3.0]])
+    assert np.allclose(
+        mo.vmap(nearest)(batch), batch / np.maximum(np.linalg.norm(batch, axis=1), 1.0)[:, None], atol=1e-7
+    )
 
 
 def test_unknowns_and_constraints_of_structures_with_arguments():
