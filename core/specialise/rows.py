@@ -62,7 +62,7 @@ class Rows:
         )
 
     __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __call__ = __index__ = __float__ = refuse
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __str__ = __format__ = __int__ = __array__ = refuse  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __str__ = __repr__ = __format__ = __int__ = __array__ = refuse  # type: ignore[assignment]
 
 
 def unclear(text: str) -> Rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from path_tester import check_gradient
+from path_tester import check_gradient, run_on
 
 import morula as mo
 from morula.core.ir.dynamic import walk
@@ -144,3 +144,43 @@ def test_a_warning_for_many_unrolled_operations(monkeypatch):
         RuntimeWarning, match=r"a comprehension is unrolled into \d+ operations, .*\n  in parts_of_different_lengths"
     ):
         mo.jit(parts_of_different_lengths, target="native").lower(X, 0.7)
+
+
+def ordered(x):
+    items = [f(v, 2.0) for v in x]
+    found = sorted(items)
+    items.sort(key=lambda v: -v)
+    return found[0], found[-1], items[0], items[-1], sorted(items, reverse=True)[3]
+
+
+def looked_up(x):
+    items = [f(v, 2.0) for v in x]
+    return items.index(items[17]), items.count(items[17]), items[5] in items, 99.0 in items, len(str(items)) > 0
+
+
+def changed_in_length(x):
+    items = [f(v, 2.0) for v in x]
+    first, last = items.pop(0), items.pop()
+    items.insert(1, x[5])
+    items.remove(items[2])
+    del items[10:20]
+    items[5:7] = [x[0], x[1], x[2]]
+    return first, last, items[1], items[6], items[-1], len(items), sum(items[3:30:2])
+
+
+def compared(x):
+    items, others = [f(v, 2.0) for v in x], [f(v, 2.0) for v in x[::-1]]
+    return items == others, items != others, items < others, bool(items), items == [f(v, 2.0) for v in x]
+
+
+def taken_apart(x):
+    a, *middle, b = [f(v, 2.0) for v in x]
+    first, second = zip(*[[v, v * v] for v in x])
+    return a, b, len(middle), middle[3], first[4], second[-1]
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+@pytest.mark.parametrize("program", [ordered, looked_up, changed_in_length, compared, taken_apart])
+def test_functions_of_lists(path, program):
+    x = np.random.default_rng(1).permutation(X)
+    np.testing.assert_allclose(np.array(run_on(path)(program)(x), float), np.array(program(x), float), rtol=1e-12)

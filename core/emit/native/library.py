@@ -43,6 +43,8 @@ class PythonCall:
     constants: dict[str, Any]
     operands: list[Layout]
     results: list[Layout]
+    words: int
+    """The length of the table."""
     copies: bool = False
     known: dict[tuple[int, int], np.ndarray] = field(default_factory=dict, repr=False, compare=False)
     """Arrays made before, by their place in the table and their address: a loop passes the same memory each time."""
@@ -143,7 +145,7 @@ def call_python(f: FunctionCode, op: Operation, function: Any, constants: dict[s
     operands = [layout(v.type) for v in op.positional]
     results = [layout(v.type) for v in op.results]
     words += [("i64", f.length(n)) for n in dims]
-    f.program.callbacks.append(PythonCall(function, constants, operands, results, copies))
+    f.program.callbacks.append(PythonCall(function, constants, operands, results, len(words), copies))
     f.program.places_of_callbacks.append(f.program.place_of(op))
     table = code.slot("i64", max(len(words), 1))
     for i, (kind, word) in enumerate(words):

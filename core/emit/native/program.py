@@ -26,9 +26,6 @@ from .library import PENDING, PythonCall
 from .long_functions import in_pieces
 from .program_text import ProgramText
 
-_WORDS = ctypes.c_int64 * 64
-"""The table that a call of a Python function gets."""
-
 
 class NativeProgram:
     """A native program: ``program([x, y, ...])`` takes arrays and numbers of exactly its parameters' dtypes and shapes.
@@ -90,7 +87,8 @@ class NativeProgram:
 
     def _call_python(self, number: int, words: int) -> int:
         try:
-            self._calls[number].run(_WORDS.from_address(words))
+            call = self._calls[number]
+            call.run((ctypes.c_int64 * call.words).from_address(words))
         except BaseException as error:  # noqa: BLE001 - it is raised when the program has ended
             self._pending[get_ident()] = self._raised(error, self._saved["places_of_callbacks"][number])
             return 1

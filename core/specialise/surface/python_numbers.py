@@ -13,6 +13,7 @@ from ...errors import BadInput
 from ...ir.builder import Builder
 from ...ir.dynamic import Value
 from ...ir.vocabulary import largest, smallest
+from ..rows import rows_of
 from ..traced import Array, Trace, Traced, by_rule, traces
 from .arguments import integer, is_array_like, refuse, refuse_given, scalar_of, value, weak
 from .elementwise import imaginary_part, real_part
@@ -113,7 +114,7 @@ def _pow(trace: Trace, base: Any, exp: Any, mod: Any = None) -> Any:
 
 def items_of(trace: Trace, x: Any) -> list[Any]:
     """Return the items of an iterable that is unrolled while compiling."""
-    return list(trace.iterate(x)) if isinstance(x, Traced) else list(x)
+    return list(trace.iterate(x)) if isinstance(x, Traced) or rows_of(x) is not None else list(x)
 
 
 def _least_or_greatest(of_numbers: Callable[..., Any], reduction: Callable[..., Any]) -> Callable[..., Any]:
