@@ -282,6 +282,31 @@ def item_at(trace: Any, x: Any, index: Any) -> Any:
     return _item(trace, rows, i)
 
 
+def spread(trace: Any, x: Any) -> Any:
+    """Return an argument of a function that knows nothing of rows: lists and tuples in it hold their items one by one.
+
+    A list keeps its identity. One whose length is known only at run time is refused.
+    """
+    if isinstance(x, dict):
+        for e in dict.values(x):
+            spread(trace, e)
+        return x
+    if type(x) not in KINDS or not any(type(e) in KINDS or type(e) is Rows for e in x):
+        return x
+    rows = rows_of(x)
+    if rows is not None and not rows.is_full:
+        rows.refuse()
+    items = x if rows is None else [item_at(trace, x, i) for i in range(rows.capacity)]
+    found = [spread(trace, e) for e in items]
+    if all(a is b for a, b in zip(found, x)) and len(found) == len(x):
+        return x
+    if isinstance(x, tuple):
+        return of_items(x, found)
+    trace.touch(x)
+    put(x, found)
+    return x
+
+
 def _item(trace: Any, rows: Rows, i: Value) -> Any:
     builder = trace.builder
     parts: list[Any] = []

@@ -28,7 +28,6 @@ class Rows:
     """
 
     __slots__ = ("capacity", "columns", "is_fixed", "item", "kinds", "length")
-    __hash__ = object.__hash__
 
     def __init__(
         self,
@@ -61,7 +60,9 @@ class Rows:
             "length, its items, or np.array of it"
         )
 
-    __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __call__ = __index__ = __float__ = refuse
+    __hash__ = __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __call__ = __index__ = (
+        __float__
+    ) = refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __str__ = __repr__ = __format__ = __int__ = __array__ = refuse  # type: ignore[assignment]
 
 

@@ -25,6 +25,7 @@ from .constants import as_known, called_on_known, is_of_arrays
 from .containers import CONTAINERS, ON_ENTRIES
 from .functions_in_c import library_of, result_of
 from .generators import STATES, Generators, writes
+from .growing_lists import spread
 from .impure import is_impure, refuse_effects
 from .instances import is_instance
 from .iterators import Drawn, Iterator as Iterating, refuse_next
@@ -33,6 +34,9 @@ from .locks import is_made, is_outside
 from .state import content
 from .surface.python_numbers import INSTEAD
 from .traced import WHOLE, NeedsConcrete
+
+_HOLDING = ("append", "appendleft", "insert", "setdefault", "__setitem__")
+"""Methods of containers that store an argument as it is."""
 
 
 class Uninterpreted:
@@ -56,6 +60,9 @@ class Uninterpreted:
     def call_real(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Call a function as Python does; containers, iterators and arrays that it makes become the program's."""
         asked = self.trace.asked
+        if not isinstance(bound_to(function), CONTAINERS) or function.__name__ not in _HOLDING:
+            args = tuple(spread(self.trace, x) for x in args)
+            kwargs = {name: spread(self.trace, x) for name, x in kwargs.items()}
         library = library_of(function)
         if library is not None:
             return self.call_in_c(library, function, args, kwargs)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import operator
+import statistics
+from collections import Counter
+
 import numpy as np
 import pytest
 from path_tester import check_gradient, run_on
@@ -179,8 +185,51 @@ def taken_apart(x):
     return a, b, len(middle), middle[3], first[4], second[-1]
 
 
+def in_c(x):
+    items = [f(v, 2.0) for v in x]
+    others = [x[0]]
+    others.extend(items)
+    joined = list(itertools.chain.from_iterable([[v, 2 * v] for v in x]))
+    return (
+        sum([a * b for a, b in itertools.combinations(items[:20], 2)]),
+        operator.itemgetter(1, 5)(items)[1],
+        sum(itertools.islice(items, 5, 50)),
+        others[3],
+        joined[5],
+        statistics.fmean(items),
+        math.hypot(*items[:5]),
+    )
+
+
 @pytest.mark.parametrize("path", ["native", "xla"])
-@pytest.mark.parametrize("program", [ordered, looked_up, changed_in_length, compared, taken_apart])
+@pytest.mark.parametrize("program", [ordered, looked_up, changed_in_length, compared, taken_apart, in_c])
 def test_functions_of_lists(path, program):
     x = np.random.default_rng(1).permutation(X)
     np.testing.assert_allclose(np.array(run_on(path)(program)(x), float), np.array(program(x), float), rtol=1e-12)
+
+
+def grown(x, limit):
+    items = []
+    for v in x:
+        if v < limit:
+            items.append(v)
+    return items
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: len({f(v, 2.0) for v in x}),
+        lambda x: len(set([f(v, 2.0) for v in x])),
+        lambda x: len(dict.fromkeys([f(v, 2.0) for v in x])),
+        lambda x: len(Counter([f(v, 2.0) for v in x])),
+        lambda x: len(set(grown(x, 0.5))),
+        lambda x: len(list(itertools.combinations(grown(x, 0.5), 2))),
+        lambda x: x[0] * hash(tuple(grown(x, 0.5))),
+    ],
+)
+def test_what_depends_on_unknown_numbers_or_lengths_is_refused(program):
+    with pytest.raises(
+        mo.BadInput, match="must be known while compiling|known only at run time|one that is known while compiling"
+    ):
+        mo.jit(program, target="native")(X)
