@@ -64,7 +64,7 @@ class _Rewriting:
         if not kind.is_static or not kind.is_inexact or op.results[0].type.dtype != kind.dtype:
             return None
         a, b = map(self.unbroadcast, terms.positional)
-        if a.type.dtype != kind.dtype or b.type.dtype != kind.dtype:
+        if any(x.type.dtype != kind.dtype or not x.type.is_static for x in (a, b)):
             return None
         axes = _Axes(op, kind.shape, a, b)
         rows, columns = axes.size(axes.of_a), axes.size(axes.of_b)
