@@ -47,7 +47,8 @@ class TestMinres:
         A, b = poisson(15) - 0.9 * Diagonal(np.ones(225)).todense(), rng.standard_normal(225)
         count, x = steps_of(scipy_linalg.minres, A, b, rtol=1e-10)
         found = minres(A, b)
-        assert found.converged and abs(found.iterations - count) <= 0.2 * count  # rounding, also that of threads, decides among the last
+        # Rounding, also that of several threads, decides the last steps.
+        assert found.converged and abs(found.iterations - count) <= 0.2 * count
         np.testing.assert_allclose(found.x, x, rtol=1e-5, atol=1e-6)
 
     def test_with_a_preconditioner_the_history_is_still_that_of_the_residual(self, rng):
