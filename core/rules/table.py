@@ -47,6 +47,7 @@ argument: ``conform`` sums over broadcast axes, drops the imaginary part for a r
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -148,7 +149,7 @@ class Rule:
         """The position of the argument ``out``; a number beyond all arguments if the function has none."""
         if isinstance(self.function, np.ufunc):
             return self.function.nin
-        return self.names.index("out") if "out" in self.names else 64
+        return self.names.index("out") if "out" in self.names else sys.maxsize
 
     @cached_property
     def is_universal(self) -> bool:

@@ -67,6 +67,11 @@ def extremes(x, s):
     return max(found) * min(found) + sorted(found)[len(found) // 2]
 
 
+def of_many_arguments(x, s):
+    found = [f(v, s) for v in x]
+    return max(*found) + min(list(x)) * s + math.dist(found, list(x))
+
+
 def neighbours(x, s):
     found = [f(v, s) for v in x]
     return sum(a * b for a, b in zip(found, found[1:])) + sum(found[::2])
@@ -107,8 +112,8 @@ def known_numbers(x, s):
 @pytest.mark.parametrize(
     "program",
     [
-        at_an_index, over_an_array, zipped, enumerated_under_a_condition, tuples, rows, kernel, transposed, extremes, neighbours,
-        changed_afterwards, unpacked, generators, parts_of_different_lengths, known_numbers,
+        at_an_index, over_an_array, zipped, enumerated_under_a_condition, tuples, rows, kernel, transposed, extremes, of_many_arguments,
+        neighbours, changed_afterwards, unpacked, generators, parts_of_different_lengths, known_numbers,
     ],
 )  # fmt: skip
 def test_values_and_gradients(path, program):
