@@ -138,10 +138,13 @@ class Solution:
             MorulaError: pandas is not installed.
 
         >>> from morula.ode import odesolve
+        >>> solution = odesolve(lambda t, y: -y, 1.0, [0.0, 1.0])
         >>> try:
-        ...     table = odesolve(lambda t, y: -y, 1.0, [0.0, 1.0]).to_pandas()
-        ... except MorulaError:
-        ...     print("pandas is missing")
+        ...     columns = list(solution.to_pandas().columns)
+        ... except MorulaError:  # pandas is not installed
+        ...     columns = list(solution.to_numpy())[1:]
+        >>> columns
+        ['y']
         """
         try:
             import pandas  # pyright: ignore[reportMissingImports]
