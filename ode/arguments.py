@@ -27,11 +27,16 @@ def chosen_method(method: str | Method, steps: int | None) -> Method:
         return found
     if steps is None and not len(found.error):
         raise BadInput(f'method "{found.name}" has no error estimate; give the number of steps, as in steps=10')
-    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1):
+    if steps is not None:
+        check_steps(steps)
+    return found
+
+
+def check_steps(steps: Any) -> None:
+    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
         raise BadInput(
             f"steps = {steps!r}; expected an integer of at least 1, the number of steps between neighbouring ts"
         )
-    return found
 
 
 def times_of(ts: Any) -> NDArray[np.float64]:

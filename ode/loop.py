@@ -46,7 +46,7 @@ def equal_steps(
     ys = np.empty((len(ts), len(y)), y.dtype)
     ys[0] = y
     h, count = 0.0, 1
-    memory = stepper.start(problem, float(ts[0]), y, problem.rhs(float(ts[0]), y).copy(), 0.0)
+    memory = stepper.start(problem, float(ts[0]), y, problem.rhs(float(ts[0]), y), 0.0)
     for i in range(len(ts) - 1):
         t = float(ts[i])
         h = (float(ts[i + 1]) - t) / steps
@@ -77,7 +77,7 @@ def adaptive_steps(
 ) -> Run:
     """Solve the problem; see ``Run`` for the results."""
     t = float(ts[0])
-    slope = problem.rhs(t, y).copy()  # f may fill and return one and the same array
+    slope = problem.rhs(t, y)
     start, end = _ends(ts)
     if not np.isfinite(slope).all():
         raise BadInput(f"f is not finite at the start, t = {start:.6g}: it returned {np.asarray(slope).tolist()}")
@@ -154,7 +154,7 @@ def adaptive_steps(
                     y = watch.changed(i, t, y)
                     if watch.events[i].is_terminal and len(event_times[i]) >= watch.events[i].is_terminal:
                         controller.terminate()
-            memory = stepper.start(problem, t, y, problem.rhs(t, y).copy(), h)
+            memory = stepper.start(problem, t, y, problem.rhs(t, y), h)
             values = watch.after(hit, watch.values(t, y))
             restarts += 1
             if is_stop and _equal(t, t_new):

@@ -47,7 +47,10 @@ class Problem:
 
 
 def vector_field(f: Callable[..., Any], args: tuple[Any, ...], leaves: Any, dtype: np.dtype[Any]) -> VectorField:
-    """Return f as a function of a time and a vector; a state that is one array or number needs no packing."""
+    """Return f as a function of a time and a vector; a state that is one array or number needs no packing.
+
+    It returns new arrays: f may fill and return one and the same array in all calls.
+    """
     shape = leaves.shape if isinstance(leaves, Leaf) else None
 
     if shape is None:
@@ -67,7 +70,7 @@ def vector_field(f: Callable[..., Any], args: tuple[Any, ...], leaves: Any, dtyp
         def rhs(t: float, y: NDArray[Any]) -> NDArray[Any]:
             dy = f(t, y, *args)
             if type(dy) is np.ndarray and dy.shape == shape and dy.dtype == dtype:
-                return dy
+                return dy.copy()
             return _derivative(dy, leaves, dtype)
 
     else:
@@ -75,7 +78,7 @@ def vector_field(f: Callable[..., Any], args: tuple[Any, ...], leaves: Any, dtyp
         def rhs(t: float, y: NDArray[Any]) -> NDArray[Any]:
             dy = f(t, y.reshape(shape), *args)
             if type(dy) is np.ndarray and dy.shape == shape and dy.dtype == dtype:
-                return dy.reshape(-1)
+                return dy.flatten()
             return _derivative(dy, leaves, dtype)
 
     return rhs
@@ -85,4 +88,4 @@ def _derivative(dy: Any, leaves: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     vector = pack(dy, leaves, "the derivative that f returned")
     if vector.dtype.kind == "c" and dtype.kind != "c":
         raise BadInput(f"f returned complex values for a real state; give y0 as complex to solve in {vector.dtype}")
-    return vector if vector.dtype == dtype else vector.astype(dtype)
+    return vector.astype(dtype)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import BadInput, constant
+from .arguments import check_steps
 
 Flow = Callable[[float, Any], Any]
 
@@ -222,7 +223,14 @@ def split(
                 f"{name} is {type(flow).__name__}; expected the flow of a part, a function {name}(h, y, *args)"
             )
     return np.stack(
-        _states(splitting, lambda h, y: first(h, y, *args), lambda h, y: second(h, y, *args), 1.0 * y0, times, steps)
+        _states(
+            splitting,
+            lambda h, y: np.array(first(h, y, *args)),
+            lambda h, y: second(h, y, *args),
+            1.0 * y0,
+            times,
+            steps,
+        )
     )
 
 
@@ -246,10 +254,7 @@ def _checked(method: Any, steps: Any, ts: Any) -> tuple[Splitting, NDArray[np.fl
     splitting = SPLITTINGS.get(method) if isinstance(method, str) else method
     if not isinstance(splitting, Splitting):
         raise BadInput(f"method {method!r} is not known; choose one of {', '.join(SPLITTINGS)}, or give a Splitting")
-    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
-        raise BadInput(
-            f"steps = {steps!r}; expected an integer of at least 1, the number of steps between neighbouring ts"
-        )
+    check_steps(steps)
     try:
         times = ts if isinstance(ts, np.ndarray) and ts.dtype == np.float64 else np.array(ts, dtype=float)
     except (TypeError, ValueError):

@@ -60,9 +60,8 @@ class Rows:
             "length, its items, or np.array of it"
         )
 
-    __hash__ = __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __call__ = __index__ = (
-        __float__
-    ) = refuse
+    __bool__ = __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __call__ = __index__ = __float__ = refuse
+    __hash__ = refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __str__ = __repr__ = __format__ = __int__ = __array__ = refuse  # type: ignore[assignment]
 
 

@@ -42,7 +42,7 @@ class Collocation:
 
     def slopes(self, t: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         """Return f (m, n) at times (m,) and states (m, n)."""
-        dy = np.asarray(self.f(t, y.T))
+        dy = np.array(self.f(t, y.T))  # f may fill and return one and the same array in all calls
         if dy.shape != y.T.shape:
             raise BadInput(
                 f"f returned shape {dy.shape} for times of shape {t.shape} and states of shape {y.T.shape}; it must return the "

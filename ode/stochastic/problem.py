@@ -38,7 +38,7 @@ class StochasticProblem:
 
     def rhs(self, t: float, y: NDArray[Any]) -> NDArray[Any]:
         drift = self.drift(t, y)
-        return drift + self.correction * self.along(t, y) if self.correction else drift
+        return drift + self.correction * self.along(t, y, self.diffusion(t, y)) if self.correction else drift
 
     def weighted(self, g: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
         """Return g dW (n,) for weights w (m,) of the motions."""
@@ -46,9 +46,8 @@ class StochasticProblem:
             return np.dot(g, w)
         return g * w if self.noise == DIAGONAL else g * w[0]
 
-    def along(self, t: float, y: NDArray[Any]) -> NDArray[Any]:
-        """Return sum_j (dg_j / dy) g_j (n,), the derivative of each column of g along itself."""
-        g = self.diffusion(t, y)
+    def along(self, t: float, y: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:
+        """Return sum_j (dg_j / dy) g_j (n,), the derivative of each column of the diffusion along itself; g is its value."""
         if self.noise != GENERAL:
             return jvp(lambda y: self.diffusion(t, y), (y,), (g,))[1]
         total = np.zeros_like(y)

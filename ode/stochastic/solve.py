@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...core import BadInput, constant, stop_gradient
-from ..arguments import check_positive, step_control as chosen_control, times_of, tolerance
+from ..arguments import check_positive, check_steps, step_control as chosen_control, times_of, tolerance
 from ..control import SUCCESS, StepControl
 from ..events import watch_of
 from ..loop import adaptive_steps, equal_steps
@@ -62,7 +62,7 @@ def sdesolve(
     Args:
         f: the drift: ``f(t, y, *args)`` takes a float t and the state in y0's structure, and returns the same structure.
         g: the diffusion, with the arguments of f. What it returns depends on ``noise``.
-        y0: a number, an array, or dicts, lists, tuples and objects of them; real.
+        y0: a number, an array, or dicts, lists, tuples and objects of them; real. It is solved in float64.
         ts: (m,) increasing output times. Steps end there, since there is no dense output between.
         args: further arguments of f and g; gradients reach them.
         path: the seed of the ``BrownianPath`` from ts[0] to ts[-1], or a path. The same one gives the same solution, whatever
@@ -110,6 +110,8 @@ def sdesolve(
     y = pack(y0, leaves, "y0")
     if y.dtype.kind == "c":
         raise BadInput("y0 is complex; give its real and imaginary parts apart, as in (z.real, z.imag)")
+    if not len(y):
+        raise BadInput("y0 is empty; a stochastic equation needs at least one number")
     y = y.astype(float)
     if not np.all(np.isfinite(y)):
         raise BadInput(f"y0 holds a value that is not finite: {y0!r}")
@@ -121,8 +123,7 @@ def sdesolve(
     stepper = stepper_of(chosen, steps is None)
     watch = watch_of(events, args, leaves, y.dtype)
     if steps is not None:
-        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
-            raise BadInput(f"steps = {steps!r}; expected an integer of at least 1, the steps between neighbouring ts")
+        check_steps(steps)
         if watch is not None:
             raise BadInput("steps does not go together with events; leave out steps, or give max_step")
         rows, stats = equal_steps(stepper, problem, y, times, steps)  # type: ignore[arg-type]
@@ -187,7 +188,7 @@ def _diffusion(
     shape = np.shape(g(start, y, *args))
     if len(shape) != 2 or shape[0] != len(y):
         raise BadInput(f"g returned shape {shape} for a state of shape {y.shape}; general noise needs ({len(y)}, m)")
-    return lambda t, y: g(t, y, *args), shape[1]
+    return lambda t, y: np.array(g(t, y, *args)), shape[1]
 
 
 def _path(path: Any, times: NDArray[Any], motions: int) -> BrownianPath:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import constant, jvp
+from ...core import constant
 from .methods import Method, Milstein, RosslerTableau, StratonovichTableau
 from .problem import StochasticProblem
 
@@ -163,7 +163,7 @@ class MilsteinStepper(Stepper):
         self, problem: StochasticProblem, t: float, h: float, y: NDArray[Any], w: NDArray[Any], area: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         g = problem.diffusion(t, y)
-        slope = jvp(lambda y: problem.diffusion(t, y), (y,), (g,))[1]
+        slope = problem.along(t, y, g)
         square = w * w - h if problem.is_ito else w * w
         change = h * problem.rhs(t, y) + problem.weighted(g, w) + problem.weighted(slope, 0.5 * square)
         return change, np.zeros((1, len(y)))

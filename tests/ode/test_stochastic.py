@@ -349,6 +349,7 @@ def solve(f=lambda t, y: y, g=lambda t, y: y, y0=1.0, ts=(0.0, 1.0), path=1, **o
         (lambda: solve(g=None), "g is NoneType; sdesolve needs the diffusion"),
         (lambda: solve(ts=[1.0, 0.0]), "ts must rise from its first to its last time"),
         (lambda: solve(y0=1j), "y0 is complex; give its real and imaginary parts apart"),
+        (lambda: solve(y0=np.zeros(0)), "y0 is empty"),
         (lambda: solve(y0=np.nan), "y0 holds a value that is not finite"),
         (lambda: solve(noise="white"), 'noise is \'white\'; expected "diagonal", "scalar" or "general"'),
         (lambda: solve(interpretation="itô"), 'expected "ito" or "stratonovich"'),
