@@ -72,7 +72,7 @@ class FunctionOperator(LinearOperator):
                 f"FunctionOperator of shape {self._shape}: its function returned shape {np.shape(y)},"
                 f" expected ({self._shape[0]},)"
             )
-        return y
+        return np.copy(y)  # the function may fill and return one and the same array in all calls
 
     def transpose(self) -> LinearOperator:
         if self.transposed is None:

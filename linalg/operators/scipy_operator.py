@@ -37,7 +37,7 @@ class ScipyOperator(LinearOperator):
         return np.dtype(np.float64) if self.operator.dtype is None else np.result_type(self.operator.dtype, np.float32)
 
     def matvec(self, x: Any) -> Any:
-        return self.operator.matvec(x)
+        return np.copy(self.operator.matvec(x))  # it may fill and return one and the same array in all calls
 
     def matmat(self, x: Any) -> Any:
         return self.operator.matmat(x)
@@ -73,7 +73,7 @@ class ScipyTranspose(LinearOperator):
         # rmatvec is the conjugate transpose.
         if self.dtype.kind == "c" or np.iscomplexobj(x):
             return np.conj(self.operator.operator.rmatvec(np.conj(x)))
-        return self.operator.operator.rmatvec(x)
+        return np.copy(self.operator.operator.rmatvec(x))
 
     def transpose(self) -> LinearOperator:
         return self.operator

@@ -212,3 +212,17 @@ def test_a_run_that_diverges_returns_what_was_before_it(method, rng):
         found = method(A, b)
         assert found.converged or found.residual_norm <= 1e8 * np.linalg.norm(b)
         assert np.all(np.isfinite(found.x)) and np.isfinite(found.residual_norm)
+
+
+@pytest.mark.parametrize(
+    "wrapped", [lambda f: f, lambda f: scipy_linalg.LinearOperator((12, 12), matvec=f, dtype=float)]
+)
+@pytest.mark.parametrize("method", [cg, minres, symmlq, gmres, bicgstab, idrs])
+def test_an_operator_may_fill_one_array_in_all_calls(method, wrapped, rng):
+    A, b, kept = hermitian(rng, 12) + 40 * np.eye(12), rng.standard_normal(12), np.zeros(12)
+
+    def fill(x):
+        kept[:] = A @ np.ravel(x)
+        return kept
+
+    np.testing.assert_allclose(method(wrapped(fill), b, rtol=1e-10).x, np.linalg.solve(A, b), rtol=1e-8)
