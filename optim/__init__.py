@@ -3,14 +3,14 @@
 ``minimize`` finds a local minimum of a real-valued function; its methods are objects with settings (``LBFGS(memory=20)``)
 or names. ``least_squares`` fits by Levenberg-Marquardt and returns the standard deviations of the parameters;
 ``curve_fit`` has SciPy's arguments. ``root`` and ``fixed_point`` solve systems of equations, ``root_scalar`` one equation
-in one unknown. All accept the unknowns as a number, an array or any structure of them, derive the gradient or Jacobian
+in one unknown. ``proximal_gradient`` and ``admm`` minimise sums with terms that have no derivative. All accept the unknowns as a number, an array or any structure of them, derive the gradient or Jacobian
 unless it is given, and differentiate their answers by the implicit function theorem.
 
 A search is a state machine that names the next point to evaluate; ``loop.py`` runs it, ``results.py`` says how it
 ended, ``implicit.py`` differentiates the answer. Each kind of problem has a folder.
 """
 
-from . import projections, roots, stochastic
+from . import projections, proximal, roots, stochastic
 from .constrained import Constraint
 from .constrained.augmented_lagrangian import AugmentedLagrangian
 from .constrained.interior_point import InteriorPoint
@@ -35,6 +35,7 @@ from .minimise import (
 from .minimizing import minimize
 from .minimum import ConstrainedMinimum, Minimum
 from .programs import linear_program, quadratic_program
+from .proximal import admm, proximal_gradient
 from .results import Result, Status
 from .roots import Root, fixed_point, root
 from .scalar import root_scalar
@@ -71,6 +72,7 @@ __all__ = [
     "Status",
     "TrustKrylov",
     "TrustRegion",
+    "admm",
     "curve_fit",
     "fixed_point",
     "global_minimize",
@@ -78,6 +80,8 @@ __all__ = [
     "linear_program",
     "minimize",
     "projections",
+    "proximal",
+    "proximal_gradient",
     "quadratic_program",
     "root",
     "root_scalar",

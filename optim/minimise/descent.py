@@ -120,12 +120,12 @@ class Descent(GradientSearch):
             self.code = AT_ROUNDING
 
 
-def check_start(value: float, gradient: Vector) -> None:
+def check_start(value: float, gradient: Vector, solver: str = "minimize") -> None:
     """Refuse a start at which f is not finite or not differentiable."""
     if not math.isfinite(value):
-        raise BadInput(f"minimize: f(x0) is {value}; expected a start at which f is finite")
+        raise BadInput(f"{solver}: f(x0) is {value}; expected a start at which f is finite")
     if not np.all(np.isfinite(gradient)):
-        raise BadInput("minimize: the gradient at x0 is not finite; expected a start at which f is differentiable")
+        raise BadInput(f"{solver}: the gradient at x0 is not finite; expected a start at which f is differentiable")
 
 
 SPACINGS = np.concatenate([spacing * np.arange(-3.0, 4.0) for spacing in (1e-3, 1e-4, 1e-5)])
