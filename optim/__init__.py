@@ -17,7 +17,17 @@ from .constrained.interior_point import InteriorPoint
 from .constrained.sequential import SQP
 from .derivative_free import CMAES, DifferentialEvolution, Direct, NelderMead, ParticleSwarm, Powell
 from .global_minimizing import global_minimize
-from .least_squares import DoglegFit, Fit, GaussNewton, LevenbergMarquardt, curve_fit, least_squares
+from .least_squares import (
+    DoglegFit,
+    Fit,
+    GaussNewton,
+    LevenbergMarquardt,
+    SeparableFit,
+    curve_fit,
+    least_squares,
+    parameter_covariance,
+    variable_projection,
+)
 from .minimise import (
     BFGS,
     LBFGS,
@@ -36,6 +46,7 @@ from .minimizing import minimize
 from .minimum import ConstrainedMinimum, Minimum
 from .programs import linear_program, quadratic_program
 from .proximal import admm, proximal_gradient
+from .restarts import BasinHopping, MultiStart
 from .results import Result, Status
 from .roots import Root, fixed_point, root
 from .scalar import root_scalar
@@ -44,6 +55,7 @@ __all__ = [
     "AugmentedLagrangian",
     "BFGS",
     "Backtracking",
+    "BasinHopping",
     "CMAES",
     "ConjugateGradients",
     "ConstrainedMinimum",
@@ -60,6 +72,7 @@ __all__ = [
     "LevenbergMarquardt",
     "Minimum",
     "MoreThuente",
+    "MultiStart",
     "NelderMead",
     "Newton",
     "NewtonCG",
@@ -69,6 +82,7 @@ __all__ = [
     "Root",
     "SQP",
     "SR1",
+    "SeparableFit",
     "Status",
     "TrustKrylov",
     "TrustRegion",
@@ -79,6 +93,7 @@ __all__ = [
     "least_squares",
     "linear_program",
     "minimize",
+    "parameter_covariance",
     "projections",
     "proximal",
     "proximal_gradient",
@@ -87,6 +102,7 @@ __all__ = [
     "root_scalar",
     "roots",
     "stochastic",
+    "variable_projection",
 ]
 
 

@@ -14,15 +14,19 @@ from .derivative_free.method import GlobalMethod, Values
 from .derivative_free.populations import CMAES, DifferentialEvolution, ParticleSwarm
 from .derivative_free.rectangles import Direct
 from .loop import searched
+from .minimise.objective import Objective
 from .minimizing import minimize
 from .minimum import Minimum
 from .problem import check_limits, chosen
+from .restarts import BasinHopping, MultiStart
 
 METHODS: dict[str, Callable[[], GlobalMethod]] = {
     "differential evolution": DifferentialEvolution,
     "cma-es": CMAES,
     "particle swarm": ParticleSwarm,
     "direct": Direct,
+    "basin hopping": BasinHopping,
+    "multistart": MultiStart,
 }
 
 
@@ -47,11 +51,12 @@ def global_minimize(
         f: ``f(x, *args)`` returns a real scalar; it may be NaN or infinite at some points.
         bounds: a pair (lower, upper) of finite numbers or arrays, or structures of them, which ``x`` has too.
         args: further arguments of ``f``.
-        method: ``"differential evolution"``, ``"cma-es"``, ``"particle swarm"``, ``"direct"`` (deterministic), or an object such as
-            ``CMAES(members=50)``.
+        method: ``"differential evolution"``, ``"cma-es"``, ``"particle swarm"``, ``"direct"`` (deterministic), ``"basin hopping"`` and ``"multistart"`` (many
+            local searches by gradients), or an object such as ``CMAES(members=50)``.
         seed: of the random numbers; the same seed gives the same search.
-        tol: converged when the points of the search agree to ``tol``, relative to the box.
-        max_iterations: the largest number of generations, or of divisions.
+        tol: converged when the points of the search agree to ``tol``, relative to the box; local searches take a gradient
+            below ``1e-3 tol``.
+        max_iterations: the largest number of generations, of divisions, or of local searches.
         polish: minimise from the best point by L-BFGS within the bounds; ``f`` must then be differentiable there.
         callback, history, progress, resumable, resume: as for ``minimize``; they see the search of the box.
 
@@ -63,7 +68,8 @@ def global_minimize(
         BadInput: an argument has the wrong type or value, or a bound is not finite.
         MorulaError: a derivative is taken of a minimum that was not polished.
 
-    Source: Storn and Price (1997); Hansen (2016); Clerc and Kennedy (2002); Jones et al. (1993).
+    Source: Storn and Price (1997); Hansen (2016); Clerc and Kennedy (2002); Jones et al. (1993);
+    Wales and Doye (1997).
 
     >>> def waves(x):
     ...     return np.sum(np.cos(3.0 * x) + 0.1 * (x - 1.0) ** 2)
@@ -108,7 +114,8 @@ def _search(
 ) -> Minimum:
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise BadInput(f"global_minimize: bounds is a {type(bounds).__name__}, expected a pair (lower, upper)")
-    problem = Values(f, bounds[0], args, solver="global_minimize")
+    kind = Objective if method.needs_gradient else Values
+    problem = kind(f, bounds[0], args, solver="global_minimize")
     lower, upper = bounds_of("global_minimize", bounds, problem.layout)
     if not bool(np.all(np.isfinite(lower)) and np.all(np.isfinite(upper))):
         raise BadInput("global_minimize: a bound is infinite; expected a finite box to search")

@@ -22,6 +22,7 @@ from .results import AT_ROUNDING, CONVERGED, Status
 
 Slope = Callable[[Any], Any]
 ADJOINTS = ("implicit", "krylov", "unrolled")
+ONE_STEP = "one-step"
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,10 @@ MINIMUM = Equation("minimum", "Hessian", "add a penalty on the parameters that a
 ROOT = Equation("root", "Jacobian", "check that the root is isolated")
 
 
-def check_adjoint(solver: str, adjoint: str) -> None:
+def check_adjoint(solver: str, adjoint: str, further: tuple[str, ...] = ()) -> None:
     """Refuse an unknown way to differentiate."""
-    if adjoint not in ADJOINTS:
-        raise BadInput(f"{solver}: adjoint is {adjoint!r}, expected one of {', '.join(map(repr, ADJOINTS))}")
+    if adjoint not in ADJOINTS + further:
+        raise BadInput(f"{solver}: adjoint is {adjoint!r}, expected one of {', '.join(map(repr, ADJOINTS + further))}")
 
 
 def attached(
@@ -49,8 +50,8 @@ def attached(
     """Return the solution ``x`` as a differentiable function of everything that ``slope`` reads, which vanishes at x.
 
     ``slope`` returns the structure of x. ``code`` says how the search ended: if it failed, differentiating the result
-    raises an error. ``adjoint`` is ``"implicit"``, with the matrix H computed and factorised, or ``"krylov"``, with
-    products only. ``weak`` says whether a constraint holds without force, so that only one-sided derivatives exist.
+    raises an error. ``adjoint`` is ``"implicit"``, with the matrix H computed and factorised, ``"krylov"``, with
+    products only, or ``"one-step"``, where ``slope(x) = g(x) - x`` and ∂g is left out of H. ``weak`` says whether a constraint holds without force, so that only one-sided derivatives exist.
     """
     layout = Layout(x, "x")
 
@@ -90,7 +91,12 @@ def attached(
             )
         return solution.x
 
-    return layout.structure(implicit(layout.vector(x), slopes, by_products if adjoint == "krylov" else dense))
+    def one_step(pull: Callable[[Vector], Vector], dx: Vector) -> Any:
+        refuse(code, equation)
+        return -dx
+
+    solve = {"krylov": by_products, ONE_STEP: one_step}.get(adjoint, dense)
+    return layout.structure(implicit(layout.vector(x), slopes, solve))
 
 
 def refuse(code: Any, equation: Equation) -> None:
@@ -100,21 +106,21 @@ def refuse(code: Any, equation: Equation) -> None:
             raise MorulaError(f"the search found no {equation.found}, so there is no derivative: {status.message}")
 
 
-def underived(value: Any, name: str) -> Any:
+def underived(value: Any, name: str, remedy: str = "compute it from the derivatives of your own function") -> Any:
     """Return ``value``; raise an error if a cotangent other than zero reaches it, since no derivative is implemented."""
     vector, restore = tree.flatten(value)
-    return restore(_held(vector, name))
+    return restore(_held(vector, name, remedy))
 
 
-def _held(vector: Vector, name: str) -> Vector:
+def _held(vector: Vector, name: str, remedy: str) -> Vector:
     return vector
 
 
 @adjoint(_held)
-def _held_with_pullback(vector: Vector, name: str) -> tuple[Any, Any]:
+def _held_with_pullback(vector: Vector, name: str, remedy: str) -> tuple[Any, Any]:
     def back(dy: Vector) -> tuple[Any, ...]:
         if np.any(dy != 0.0):
-            raise MorulaError(f"{name} cannot be differentiated; compute it from the derivatives of your own function")
-        return None, None
+            raise MorulaError(f"{name} cannot be differentiated; {remedy}")
+        return None, None, None
 
-    return (vector if nestlevel() == 0 else _held(vector, name)), back
+    return (vector if nestlevel() == 0 else _held(vector, name, remedy)), back

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
+
+from ..core import BadInput, MorulaError
+
 RUNNING = -1
 """The code of a search that goes on; plain ints, which compiled loops can carry."""
 
@@ -79,3 +83,32 @@ class Result:
     def converged(self) -> bool:
         """Whether ``x`` was found to be a solution."""
         return self.code == CONVERGED or self.code == AT_ROUNDING
+
+    def plot(self, axes: Any = None) -> Any:
+        """Return a pair of matplotlib's axes with the value and the measure of convergence after each iteration.
+
+        Args:
+            axes: a pair to draw into; new ones by default.
+
+        Raises:
+            BadInput: the search recorded no history.
+            MorulaError: matplotlib is not installed.
+
+        >>> from morula.optim import minimize
+        >>> upper, lower = minimize(lambda x: (x - 1.0) ** 2, 0.0, history=True).plot()
+        >>> lower.get_xlabel()
+        'iteration'
+        """
+        if self.history is None:
+            raise BadInput("plot: the search recorded no history; pass history=True")
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise MorulaError("plot needs matplotlib (pip install 'morula[examples]')") from None
+        upper, lower = plt.subplots(2, 1, sharex=True, layout="constrained")[1] if axes is None else axes
+        value, measure = np.transpose(self.history)
+        upper.plot(value)
+        upper.set(ylabel="value", yscale="log" if np.all(value > 0.0) else "linear")
+        lower.semilogy(np.where(measure > 0.0, measure, np.nan))
+        lower.set(xlabel="iteration", ylabel="compared with tol")
+        return upper, lower

@@ -208,8 +208,8 @@ def root(
         fun: ``fun(x, *args)`` returns (n,), or with ``jac=True`` also the Jacobian.
         x0: the initial guess (n,).
         args: further arguments, a tuple.
-        method: ``"hybr"`` and ``"lm"`` are a trust-region Newton method, ``"broyden1"`` and ``"broyden2"`` Broyden's, ``"krylov"`` and
-            others Newton's.
+        method: ``"hybr"`` and ``"lm"`` are a trust-region Newton method, ``"broyden1"`` and ``"broyden2"`` Broyden's, ``"df-sane"`` the spectral
+            residual method, ``"krylov"`` and others Newton's.
         jac: the Jacobian, True, or None for the derived one.
         tol: of the residual; 1e-10 by default.
         callback: ``callback(x, f)``.
@@ -226,6 +226,7 @@ def root(
     """
     options = options or {}
     ways = {"hybr": "trust region", "lm": "trust region", "broyden1": "broyden", "broyden2": "broyden"}
+    ways["df-sane"] = "df-sane"
     value = (lambda x, *args: fun(x, *args)[0]) if jac is True else fun
     slopes = (lambda x, *args: fun(x, *args)[1]) if jac is True else jac if callable(jac) else None
     found = root_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from ..flatten import Vector
 from ..loop import Search
@@ -24,6 +24,8 @@ class ValueMethod(ABC):
 
 class GlobalMethod(ABC):
     """The settings of a search of a whole box; an object, or its name, is the ``method`` of ``global_minimize``."""
+
+    needs_gradient: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, lower: Vector, upper: Vector, tol: float, seed: int) -> ValueSearch:

@@ -19,25 +19,25 @@ from ..results import CONVERGED, RUNNING
 from .method import GlobalMethod, ValueSearch
 
 
+def latin_hypercube(generator: random.Generator, size: int, n: int) -> np.ndarray:
+    """Return (size, n) points of the unit cube: one in each of ``size`` slices of every axis."""
+    columns = [generator.permutation(np.arange(size)) for _ in range(n)]
+    return (np.stack(columns, axis=1) + generator.random((size, n))) / size
+
+
 class PopulationSearch(ValueSearch):
     """Rows of ``ahead`` are evaluated in turn; then ``advance`` makes the next generation."""
 
     def __init__(self, size: int, lower: Vector, upper: Vector, tol: float, seed: int) -> None:
         self.lower, self.width, self.tol = lower, upper - lower, tol
         self.generator = random.Generator(seed)
-        self.ahead = self._spread(size)
+        self.ahead = latin_hypercube(self.generator, size, len(lower))
         self.results = np.full(size, np.inf)
         self.at = 0
         self.best, self.trial = self.ahead[0].copy(), self.lower + self.width * self.ahead[0]
         self.point = self.trial.copy()
         self.value = self.measure = math.inf
         self.moved, self.code, self.iterations, self.evaluations = False, RUNNING, 0, 0
-
-    def _spread(self, size: int) -> np.ndarray:
-        """Return a Latin hypercube: one point in each of ``size`` slices of every axis."""
-        n = len(self.lower)
-        columns = [self.generator.permutation(np.arange(size)) for _ in range(n)]
-        return (np.stack(columns, axis=1) + self.generator.random((size, n))) / size
 
     def learn(self, problem: Any, evaluation: float) -> None:
         value = evaluation if math.isfinite(evaluation) else math.inf

@@ -7,8 +7,21 @@
 from .curves import curve_fit
 from .fitting import Fit, least_squares
 from .methods import DoglegFit, GaussNewton, LeastSquaresMethod, LevenbergMarquardt
+from .separable import SeparableFit, variable_projection
+from .statistics import parameter_covariance
 
-__all__ = ["DoglegFit", "Fit", "GaussNewton", "LeastSquaresMethod", "LevenbergMarquardt", "curve_fit", "least_squares"]
+__all__ = [
+    "DoglegFit",
+    "Fit",
+    "GaussNewton",
+    "LeastSquaresMethod",
+    "LevenbergMarquardt",
+    "SeparableFit",
+    "curve_fit",
+    "least_squares",
+    "parameter_covariance",
+    "variable_projection",
+]
 
 
 def __dir__() -> list[str]:

@@ -27,6 +27,8 @@ METHODS: dict[str, Callable[[], LeastSquaresMethod]] = {
     "gauss-newton": GaussNewton,
 }
 
+STATISTICS = "use morula.optim.parameter_covariance(r, x), which has a derivative"
+
 
 @dataclass
 class Fit(Result):
@@ -146,8 +148,8 @@ def least_squares(
         fit.history,
         fit.state,
         total(rho, residual, scale),
-        underived(fit.standard_deviations, "the standard deviations of a fit"),
-        underived(fit.covariance, "the covariance of a fit"),
+        underived(fit.standard_deviations, "the standard deviations of a fit", STATISTICS),
+        underived(fit.covariance, "the covariance of a fit", STATISTICS),
         np.sum(residual**2),
         residual,
         underived(fit.jacobian, "the Jacobian of a fit"),

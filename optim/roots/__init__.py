@@ -3,12 +3,14 @@
 from .finding import Root, root
 from .fixed_points import Aitken, Anderson, Iteration, fixed_point
 from .methods import Broyden, Chord, Newton, RootMethod, TrustRegionNewton
+from .spectral import DFSane
 
 __all__ = [
     "Aitken",
     "Anderson",
     "Broyden",
     "Chord",
+    "DFSane",
     "Iteration",
     "Newton",
     "Root",

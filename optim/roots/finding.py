@@ -14,12 +14,14 @@ from ..problem import check_limits, chosen
 from ..results import Result
 from .equations import Equations
 from .methods import Broyden, Chord, Newton, RootMethod, TrustRegionNewton
+from .spectral import DFSane
 
 METHODS: dict[str, Callable[[], RootMethod]] = {
     "newton": Newton,
     "broyden": Broyden,
     "chord": Chord,
     "trust region": TrustRegionNewton,
+    "df-sane": DFSane,
 }
 
 
@@ -53,8 +55,8 @@ def root(
         x0: the initial guess: a number, an array, or dicts, lists, tuples and objects of them, as for ``minimize``;
             complex numbers are found in the complex plane.
         args: further arguments of ``f``.
-        method: ``"newton"``, ``"broyden"``, ``"chord"``, ``"trust region"`` for far starts, or an object with settings of
-            the classes in ``morula.optim.roots``.
+        method: ``"newton"``, ``"broyden"``, ``"chord"``, ``"trust region"`` for far starts, ``"df-sane"`` for many unknowns
+            (no Jacobian), or an object with settings of the classes in ``morula.optim.roots``.
         tol: converged when no entry of ``f`` exceeds ``tol``; also when steps are below the rounding of x.
         max_iterations: the largest number of steps.
         jacobian: ``jacobian(x, *args)`` replaces the derived one; (n, n) or of shape ``x.shape + x.shape``.
@@ -69,7 +71,7 @@ def root(
             numbers as there are unknowns.
         MorulaError: a derivative is taken of a root that was not found, or at which the Jacobian is singular.
 
-    Source: Dennis and Schnabel (1996); Broyden (1965); Moré (1978).
+    Source: Dennis and Schnabel (1996); Broyden (1965); Moré (1978); La Cruz et al. (2006).
 
     >>> import numpy as np
     >>> circle = root(lambda x: np.stack([x[0] ** 2 + x[1] ** 2 - 4.0, x[0] - x[1]]), np.array([1.0, 2.0]))

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core import BadInput
 from ..flatten import Vector
-from ..implicit import check_adjoint
+from ..implicit import ONE_STEP, check_adjoint
 from ..problem import check_limits, chosen
 from ..results import CONVERGED, RUNNING, STAGNATED
 from .equations import Equations
@@ -84,7 +84,9 @@ def fixed_point(
         tol: converged when no entry of ``g(x) - x`` exceeds ``tol``.
         max_iterations: the largest number of steps.
         adjoint, callback, history, progress, resumable, resume: as for ``minimize``; ``adjoint="krylov"`` suits deep
-            equilibrium models, which have many unknowns.
+            equilibrium models, which have many unknowns. ``adjoint="one-step"`` differentiates one application of ``g`` at
+            the solution without a solve; an approximation whose relative error is about the factor of contraction of ``g``
+            (J. Bolte, E. Pauwels and S. Vaiter, "One-step differentiation of iterative algorithms", NeurIPS 2023).
 
     Returns:
         A ``Root``. Inside a differentiated function, ``x`` is differentiable with respect to everything that ``g`` reads.
@@ -102,7 +104,7 @@ def fixed_point(
     """
     way = chosen("fixed_point", method, METHODS, RootMethod)
     check_limits("fixed_point", tol, max_iterations)
-    check_adjoint("fixed_point", adjoint)
+    check_adjoint("fixed_point", adjoint, (ONE_STEP,))
     if not callable(g):
         raise BadInput(f"fixed_point(g, x0): g is a {type(g).__name__}, expected a function of x0")
     make = Equations if adjoint == "unrolled" else prepared

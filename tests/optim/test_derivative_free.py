@@ -12,8 +12,10 @@ import scipy.optimize
 import morula as mo
 from morula.optim import (
     CMAES,
+    BasinHopping,
     DifferentialEvolution,
     Direct,
+    MultiStart,
     NelderMead,
     ParticleSwarm,
     Status,
@@ -24,7 +26,7 @@ from morula.optim import (
 from .more_garbow_hillstrom import PROBLEMS
 
 LOCAL = ("nelder-mead", "powell")
-GLOBAL = ("differential evolution", "cma-es", "particle swarm", "direct")
+GLOBAL = ("differential evolution", "cma-es", "particle swarm", "direct", "basin hopping", "multistart")
 SMALL = {
     "rosenbrock",
     "freudenstein roth",
@@ -106,10 +108,37 @@ def test_finds_the_least_of_several_minima(name, method):
     assert found.converged and np.isclose(found.value, least, rtol=1e-9)
 
 
-@pytest.mark.parametrize("method", [DifferentialEvolution(), ParticleSwarm(members=15), CMAES(members=60)])
+@pytest.mark.parametrize(
+    "method", [DifferentialEvolution(), ParticleSwarm(members=15), CMAES(members=60), BasinHopping(patience=80)]
+)
 def test_finds_one_of_a_thousand_minima(method):
     found = global_minimize(rastrigin, (-5.12 * np.ones(3), 4.0 * np.ones(3)), method=method, max_iterations=150)
     assert np.allclose(found.x, 0.0, atol=1e-6)
+
+
+def lennard_jones(x):
+    p = x.reshape(-1, 3)
+    i, j = np.triu_indices(len(p), 1)
+    inverse = np.sum((p[i] - p[j]) ** 2, axis=1) ** -3.0
+    return 4.0 * np.sum(inverse**2 - inverse)
+
+
+def test_basin_hopping_finds_the_cluster_of_seven_atoms():
+    def energy(seed):
+        box = (np.full(21, -1.2), np.full(21, 1.2))
+        return global_minimize(lennard_jones, box, method=BasinHopping(patience=30), seed=seed).value
+
+    # D.J. Wales and J.P.K. Doye (1997), table 1
+    compiled = mo.jit(energy)
+    assert all(np.isclose(compiled(seed), -16.505384, rtol=1e-7) for seed in (1, 2, 3))
+
+
+def test_many_starts_end_after_the_last_and_skip_what_is_not_finite():
+    def f(x):
+        return np.sum(np.sqrt(x - 0.5) + (x - 0.8) ** 2)  # NaN below 0.5
+
+    found = global_minimize(f, (np.zeros(1), np.ones(1)), method=MultiStart(starts=4), polish=False, seed=1)
+    assert found.converged and found.iterations == 4 and found.x[0] > 0.5
 
 
 def test_direct_is_deterministic_and_covers_the_box():
@@ -148,6 +177,8 @@ def test_a_global_minimum_moves_with_its_parameters():
     "call, message",
     [
         (lambda: global_minimize(rastrigin, (0.0, np.inf)), "a bound is infinite; expected a finite box"),
+        (lambda: MultiStart(starts=0), "starts is 0, expected 1 or more"),
+        (lambda: BasinHopping(patience=0), "expected a positive step and patience"),
         (lambda: global_minimize(rastrigin, 3.0), r"bounds is a float, expected a pair \(lower, upper\)"),
         (lambda: global_minimize(rastrigin, (np.ones(2), np.zeros(2))), "the bounds are crossed"),
         (
