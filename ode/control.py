@@ -104,7 +104,7 @@ class Controller:
         if last:
             while self.stop < last and (self.stops[self.stop] in (t, self.stops[last], self.start)):
                 self.stop += 1
-        rest = self.stops[self.stop] - t
+        rest = float(self.stops[self.stop]) - t
         size = min(abs(self.step), self.max_step)
         if self.accepted + self.rejected >= self.max_steps:
             self.code = MAX_STEPS

@@ -109,3 +109,24 @@ def test_code_that_was_kept_is_not_run_on_another_processor(tmp_path, monkeypatc
     assert "_ZGVd" not in compiled.llvm_text and "_ZGVe" not in compiled.llvm_text
     check(compiled, given, expected)
     assert files < {path.name for path in tmp_path.rglob("*") if path.is_file()}
+
+
+@x86
+def test_a_hyperbolic_tangent_that_steers_a_branch_uses_vector_versions_and_one_that_is_fused_does_not():
+    """NumPy's own tanh rounds in another way than any version here; a value in memory is the same wherever it is read."""
+
+    def steered(x):
+        y = np.tanh(x)
+        return y @ x if np.sum(y) > 0.0 else -y @ x
+
+    def steered_by_exponential(x):
+        y = np.exp(x)
+        return y @ x if np.sum(y) > 9.0 else -y @ x
+
+    x = np.linspace(-1.0, 2.0, 9)
+    texts = {}
+    for f in (steered, steered_by_exponential):
+        function = mo.jit(f, target="native").lower(x).compilation.function
+        texts[f.__name__] = compile_function(function, processor=PROCESSORS["AVX2"][0]).llvm_text
+        assert np.isclose(mo.jit(f, target="native")(x), f(x), rtol=1e-14)
+    assert "_ZGVdN4v_tanh" in texts["steered"] and "_ZGVdN4v_exp" not in texts["steered_by_exponential"]

@@ -25,6 +25,8 @@ _ROUNDED = {
 """The instructions for decisive values (``rounding``), and for others."""
 _UNORDERED = {np.add: "fadd reassoc nsz contract", np.subtract: "fsub reassoc nsz contract"}
 """Those for sums of cotangents."""
+_OWN_IN_NUMPY = {np.tanh}
+"""Functions that NumPy does not take from the C library: its last digits differ from those of any version there."""
 _I64 = np.dtype(np.int64)
 
 
@@ -82,8 +84,9 @@ def element_function(f: FunctionCode, op: Operation) -> Callable[[Sequence[Eleme
         in_order = _ROUNDED[op.callee][is_plain]
         emit = instruction(_UNORDERED[op.callee] if is_plain and op.results[0] in f.unordered else in_order)
     result = op.results[0]
+    is_computed_once = op.callee in _OWN_IN_NUMPY and result not in f.lazy
     if (
-        result.type.shape and dtype.kind in "fc" and (not f.is_entry or result in f.decisive)
+        result.type.shape and dtype.kind in "fc" and (not f.is_entry or result in f.decisive) and not is_computed_once
     ):  # written into each loop that reads it
 
         def reproducible(x: Sequence[Element]) -> Any:
