@@ -54,7 +54,12 @@ def constant(f: Made) -> Made:
     return functools.wraps(f)(held)  # type: ignore[return-value]
 
 
-def implicit(x: Any, residual: Callable[[Any], Any], solve: Solve | tuple[Solve, Solve] | None = None) -> Any:
+def implicit(
+    x: Any,
+    residual: Callable[[Any], Any],
+    solve: Solve | tuple[Solve, Solve] | None = None,
+    needs_product: bool = True,
+) -> Any:
     """Return ``x``, a solution of ``residual(x) = 0``, as a differentiable function of the variables of ``residual``.
 
     By the implicit function theorem a change dr of the residual at fixed x changes the solution by -J^-1 dr, with J the
@@ -67,6 +72,8 @@ def implicit(x: Any, residual: Callable[[Any], Any], solve: Solve | tuple[Solve,
             transposed Jacobian with u (in forward mode, of the Jacobian itself); by default the Jacobian is computed and
             factorised.  Pass an iterative method for large systems, or a pair of them, for reverse and for forward mode,
             if they differ.
+        needs_product: False for a ``solve`` that does not call ``pull``; eager reverse mode then spares recording the residual
+            for it.
 
     Returns:
         A copy of ``x``; outside of derivatives ``residual`` is not called.
@@ -98,7 +105,7 @@ def implicit(x: Any, residual: Callable[[Any], Any], solve: Solve | tuple[Solve,
             raise BadInput(f"implicit: the residual has {r.size} entries and x has {v.size}; expected equal numbers")
         return r
 
-    by = _by(solves[0], solves[1], residuals) if solves else _dense(residuals)
+    by = _by(solves[0], solves[1], residuals, needs_product) if solves else _dense(residuals)
     return restore(_attached(vector, residuals, by))
 
 
@@ -160,7 +167,9 @@ def _dense(residuals: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     return solve
 
 
-def _by(backward: Solve, forward: Solve, residuals: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+def _by(
+    backward: Solve, forward: Solve, residuals: Callable[[Any], Any], needs_product: bool
+) -> Callable[[Any, Any], Any]:
     def solve(x: np.ndarray, dx: np.ndarray, is_forward: bool = False) -> np.ndarray:
         if taylor_order():
             raise NoDerivative(
@@ -168,7 +177,13 @@ def _by(backward: Solve, forward: Solve, residuals: Callable[[Any], Any]) -> Cal
             )
         if is_forward:
             return forward(lambda u: jvp(residuals, (x,), (u,))[1], dx)
+        if not needs_product:
+            return backward(_no_product, dx)
         back = pullback(residuals, x)[1]
         return backward(lambda u: back(u)[0], dx)
 
     return solve
+
+
+def _no_product(u: np.ndarray) -> np.ndarray:
+    raise BadInput("implicit: solve called pull, but needs_product is False; leave needs_product out")

@@ -4,7 +4,7 @@ A ``LinearOperator`` has a shape, a dtype and a product with a vector; operators
 transposed. Iterative methods take operators, arrays, matrices of ``scipy.sparse``, SciPy's operators and functions: ``cg``
 for Hermitian positive definite matrices, ``minres`` and ``symmlq`` for Hermitian ones, ``gmres``, ``bicgstab`` and
 ``idrs`` for all square ones, ``lsqr`` and ``lsmr`` for least squares, ``richardson`` for a preconditioner that is a solver.
-``preconditioners`` speed them up; among them are two multigrid methods. ``solve`` chooses between them and the direct
+``block_cg`` and ``block_gmres`` let several right-hand sides share one Krylov space. ``preconditioners`` speed them up; among them are two multigrid methods. ``solve`` chooses between them and the direct
 methods of structured operators. One more solve gives the gradient with respect to b and to the arrays that define A.
 ``functions`` estimates traces and log-determinants, and multiplies functions of matrices with vectors. ``eigen`` finds some
 eigenpairs or singular triplets of large matrices: ``eigsh``, ``eigs``, ``lobpcg``, ``svds``, ``randomised_svd``. ``tensors``
@@ -13,7 +13,21 @@ holds decompositions of tensors: ``tensor_train``, ``tucker``, ``cp``.
 
 from . import eigen, functions, preconditioners, tensors
 from .eigen import Eigenpairs, SingularTriplets, eigs, eigsh, lobpcg, randomised_svd, svds
-from .krylov import Solution, Status, bicgstab, cg, gmres, idrs, lsmr, lsqr, minres, richardson, symmlq
+from .krylov import (
+    Solution,
+    Status,
+    bicgstab,
+    block_cg,
+    block_gmres,
+    cg,
+    gmres,
+    idrs,
+    lsmr,
+    lsqr,
+    minres,
+    richardson,
+    symmlq,
+)
 from .operators import (
     Banded,
     Block,
@@ -39,7 +53,7 @@ from .operators import (
     as_operator,
     tridiagonal,
 )
-from .solving import solve
+from .solving import Inverse, solve
 from .tensors import Canonical, TensorTrain, Tucker, cp, fold, tensor_train, tucker, unfold
 
 __all__ = [
@@ -54,6 +68,7 @@ __all__ = [
     "Eigenpairs",
     "FunctionOperator",
     "Identity",
+    "Inverse",
     "Jacobian",
     "Kronecker",
     "LinearOperator",
@@ -73,6 +88,8 @@ __all__ = [
     "Tucker",
     "as_operator",
     "bicgstab",
+    "block_cg",
+    "block_gmres",
     "cg",
     "cp",
     "eigen",

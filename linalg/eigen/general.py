@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...core import MorulaError, adjoint, constant, nestlevel, stop_gradient, tangent
-from ..operators import LinearOperator
-from .hermitian import residual_norms
+from ..operators import Dense, LinearOperator
+from ..solving import Inverse
 from .invariant_subspace import RESOLUTION, Problem, images, invariant
 from .loop import CONVERGED
 from .ordering import order_of
@@ -53,11 +53,30 @@ def dense_basis(name: str, A: LinearOperator, k: int, which: str, sigma: Any) ->
     return np.linalg.qr(Y[:, order_of(values, which, sigma)[:k]])[0]
 
 
+def without_mass(A: LinearOperator, M: LinearOperator) -> LinearOperator:
+    """Return the operator M^-1 A."""
+    if isinstance(M, Dense):
+        return Dense(np.linalg.solve(M.matrix, A.todense()))
+    return Inverse(M, rtol=1e-12) @ A
+
+
 def result(
-    problem: Problem, Q: Any, iterations: int, history: Any, code: int, which: str, sigma: Any, vectors: bool
+    problem: Problem,
+    A: LinearOperator,
+    M: LinearOperator | None,
+    Q: Any,
+    iterations: int,
+    history: Any,
+    code: int,
+    which: str,
+    sigma: Any,
+    vectors: bool,
 ) -> Eigenpairs:
-    """Return the pairs in the space of Q, the most wanted first, with their derivative."""
-    AQ, MQ = images(problem, Q)
+    """Return the pairs of A and M in the space of Q, the most wanted first, with their derivative.
+
+    ``problem`` is the standard problem of M^-1 A.
+    """
+    AQ = images(problem, Q)[0]
     basis, S = invariant(problem, Q, AQ, code == CONVERGED)
     values, Y = np.linalg.eig(S if nestlevel() == 0 else _diagonalisable(S, problem.name))
     order = order_of(stop_gradient(values), which, sigma)
@@ -67,8 +86,15 @@ def result(
         # eig fixes the phases in the coordinates of the basis: turn them back, to parallel transport.
         along = np.sum(np.conj(stop_gradient(X)) * X, axis=0)
         X = X * (np.conj(along) / np.abs(along))
-    norms = residual_norms(Q, AQ, MQ, X, values)
+    norms = residual_norms(A, M, X, values)
     return Eigenpairs(values, X if vectors else None, iterations, norms, history[: iterations + 1], code, problem.name)
+
+
+@constant
+def residual_norms(A: LinearOperator, M: LinearOperator | None, X: Any, values: Any) -> Any:
+    """Return the norms of A x - lambda M x."""
+    MX = X if M is None else Complexified(M) @ X
+    return np.linalg.norm(Complexified(A) @ X - MX * values, axis=0)
 
 
 def _diagonalisable(S: Any, name: str) -> Any:

@@ -4,7 +4,7 @@ A basis Q of the wanted space and the small matrix S satisfy A Q = M Q S and Q^H
 within the complement, which solves the Sylvester equation P^H (A Z - M Z S) = -P^H (dA Q - dM Q S), where P = I - Q Q^H M
 projects onto it. This needs a gap between the wanted eigenvalues and the others, but none among the wanted ones: these are
 told apart by the eigenvalues of S, a small dense matrix, whose derivative is that of ``np.linalg.eigh`` or ``eig``. The
-Sylvester equation is solved for all columns at once by a Krylov method, which is itself differentiated implicitly, so
+Sylvester equation is solved for all columns at the same time by a Krylov method, which is itself differentiated implicitly, so
 derivatives may be nested.
 
 G.W. Stewart, "Error and perturbation bounds for subspaces associated with certain eigenvalue problems", SIAM Rev. 15
@@ -70,50 +70,61 @@ class Deflated(LinearOperator):
         return np.result_type(self.A.dtype, self.Q)
 
     def matvec(self, x: Any) -> Any:
-        Z = np.reshape(x, self.Q.shape)
+        return np.ravel(self.image(np.reshape(x, self.Q.shape)))
+
+    def image(self, Z: Any) -> Any:
+        """Return the image of a matrix."""
         inside = dagger(self.MQ) @ Z
         Z = Z - self.Q @ inside
         Y = self.A @ Z - times(self.M, Z) @ self.S
-        return np.ravel(Y - self.MQ @ (dagger(self.Q) @ Y - self.gamma * inside))
+        return Y - self.MQ @ (dagger(self.Q) @ Y - self.gamma * inside)
 
     def transpose(self) -> LinearOperator:
+        return self.turned()
+
+    def turned(self) -> Deflated:
+        """Return the transpose."""
         M = None if self.M is None else self.M.T
         return Deflated(self.A.T, M, np.conj(self.Q), np.conj(self.MQ), self.S.T, self.gamma)
 
 
-class Gram(LinearOperator):
-    """A^H A, applied to blocks of columns at once."""
+class ByColumns(LinearOperator):
+    """The same map as ``Deflated``, for k columns Z (n, k) in place of a vector, where S is diagonal.
 
-    def __init__(self, A: LinearOperator) -> None:
-        self.A = A
+    A method then has a recurrence for each column, which needs fewer steps than one for all. The entries of S off the diagonal
+    are zero, but have derivatives.
+    """
+
+    def __init__(self, operator: Deflated) -> None:
+        self.operator = operator
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.A.shape[1], self.A.shape[1]
+        return self.operator.A.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.A.dtype
+        return self.operator.dtype
 
     def matvec(self, x: Any) -> Any:
-        return self.A.H @ (self.A @ x)
+        raise NotImplementedError("it has a product with k columns only")
 
     def matmat(self, x: Any) -> Any:
-        return self.matvec(x)
+        return self.operator.image(x)
 
     def transpose(self) -> LinearOperator:
-        return Gram(self.A.H.T)
+        return ByColumns(self.operator.turned())
 
 
 class DeflatedInverse(LinearOperator):
-    """The preconditioner of ``Deflated`` from the inverse T of A - sigma M: Y -> P T P^H Y + Q Q^H Y."""
+    """The preconditioner of ``Deflated`` and ``ByColumns`` from the inverse T of A - sigma M: Y -> P T P^H Y + Q Q^H Y."""
 
-    def __init__(self, inverse: LinearOperator, Q: Any, MQ: Any) -> None:
-        self.inverse, self.Q, self.MQ = inverse, Q, MQ
+    def __init__(self, inverse: LinearOperator, Q: Any, MQ: Any, for_columns: bool) -> None:
+        self.inverse, self.Q, self.MQ, self.for_columns = inverse, Q, MQ, for_columns
 
     @property
     def shape(self) -> tuple[int, int]:
-        size = self.Q.shape[0] * self.Q.shape[1]
+        size = self.Q.shape[0] * (1 if self.for_columns else self.Q.shape[1])
         return size, size
 
     @property
@@ -121,13 +132,15 @@ class DeflatedInverse(LinearOperator):
         return np.result_type(self.inverse.dtype, self.Q)
 
     def matvec(self, x: Any) -> Any:
-        Y = np.reshape(x, self.Q.shape)
-        inside = dagger(self.Q) @ Y
-        Z = self.inverse @ (Y - self.MQ @ inside)
-        return np.ravel(Z - self.Q @ (dagger(self.MQ) @ Z - inside))
+        return np.ravel(self.matmat(np.reshape(x, self.Q.shape)))
+
+    def matmat(self, x: Any) -> Any:
+        inside = dagger(self.Q) @ x
+        Z = self.inverse @ (x - self.MQ @ inside)
+        return Z - self.Q @ (dagger(self.MQ) @ Z - inside)
 
     def transpose(self) -> LinearOperator:
-        return DeflatedInverse(self.inverse.T, np.conj(self.Q), np.conj(self.MQ))
+        return DeflatedInverse(self.inverse.T, np.conj(self.Q), np.conj(self.MQ), self.for_columns)
 
 
 @constant
@@ -178,25 +191,43 @@ def invariant(problem: Problem, Q: Any, AQ: Any, converged: bool) -> tuple[Any, 
             dS = dS + dagger(q) @ (A @ Z)
         return tree.flatten((Z + q @ C, dS))[0]
 
-    return implicit((Q, S), residual, (backward, forward))
+    return implicit((Q, S), residual, (backward, forward), needs_product=False)
 
 
 def _solved(problem: Problem, Q: Any, MQ: Any, S: Any, right: Any, turned: bool) -> Any:
     """Return the solution (n, k) of the deflated system, or of its adjoint."""
+    if not problem.hermitian:
+        return _solved_for_all(problem, Q, MQ, S, right, turned)
+    # In the basis of the eigenvectors of S each column has an equation of its own.
+    Y = _eigenvectors(S)
+    Q, MQ, S, right = Q @ Y, MQ @ Y, dagger(Y) @ S @ Y, right @ Y
+    S = S - stop_gradient(np.where(np.eye(len(S), dtype=bool), 0.0, S))  # rounding errors would couple the columns
     if problem.augmented:
         values = np.abs(np.diagonal(S))
         if np.min(values) > LEAST_RATIO * np.max(values):
-            return _solved_by_halves(problem, Q, S, right)
+            return _solved_by_halves(problem, Q, S, right) @ dagger(Y)
+    if problem.preconditioner is not None and not problem.definite:
+        return _solved_for_all(problem, Q, MQ, S, right, turned) @ dagger(Y)
+    B = ByColumns(_deflated(problem.A, problem.M, Q, MQ, S))
+    T = None if problem.preconditioner is None else DeflatedInverse(problem.preconditioner, Q, MQ, True)
+    found = minres(B, right, preconditioner=T, rtol=RTOL, max_iterations=10 * len(Q))
+    return _checked(problem, found, right, len(S)) @ dagger(Y)
+
+
+@constant
+def _eigenvectors(S: Any) -> Any:
+    return np.linalg.eigh(S)[1]
+
+
+def _solved_for_all(problem: Problem, Q: Any, MQ: Any, S: Any, right: Any, turned: bool) -> Any:
+    """Return the solution for all columns together, which S may couple."""
     B = _deflated(problem.A, problem.M, Q, MQ, S)
-    T = None if problem.preconditioner is None else DeflatedInverse(problem.preconditioner, Q, MQ)
+    T = None if problem.preconditioner is None else DeflatedInverse(problem.preconditioner, Q, MQ, False)
     n, k = Q.shape
     b = np.ravel(right)
-    if problem.hermitian and (T is None or problem.definite):
-        found = minres(B, b, preconditioner=T, rtol=RTOL, max_iterations=10 * n)
-    else:
-        B = B.H if turned and not problem.hermitian else B
-        found = gmres(B, b, preconditioner=T, rtol=RTOL, max_iterations=10 * n, restart=min(n * k, 100))
-    return _checked(problem, found, b, Q.shape)
+    B = B.H if turned and not problem.hermitian else B
+    found = gmres(B, b, preconditioner=T, rtol=RTOL, max_iterations=10 * n, restart=min(n * k, 100))
+    return np.reshape(_checked(problem, found, b, k), Q.shape)
 
 
 def _deflated(A: LinearOperator, M: Any, Q: Any, MQ: Any, S: Any) -> Deflated:
@@ -204,15 +235,15 @@ def _deflated(A: LinearOperator, M: Any, Q: Any, MQ: Any, S: Any) -> Deflated:
     return Deflated(A, M, Q, MQ, S, gamma + 1.0 * (gamma == 0.0))
 
 
-def _checked(problem: Problem, found: Any, b: Any, shape: tuple[int, int]) -> Any:
-    """Return the solution as a matrix; raise an error if it has not converged."""
+def _checked(problem: Problem, found: Any, b: Any, count: int) -> Any:
+    """Return the solution; raise an error if it has not converged."""
     if not found.converged:
         raise MorulaError(
             f"{problem.name}: no gradient, since the deflated system was not solved (residual norm"
-            f" {found.residual_norm:.3g}, of {np.linalg.norm(b):.3g} at the start). The last of the {shape[1]} values may equal"
+            f" {np.max(found.residual_norm):.3g}, of {np.linalg.norm(b):.3g} at the start). The last of the {count} values may equal"
             " one that is left out: choose k so that they are apart; or give sigma or a preconditioner"
         )
-    return np.reshape(found.x, shape)
+    return found.x
 
 
 LEAST_RATIO = 1e-3
@@ -234,9 +265,9 @@ def _solved_by_halves(problem: Problem, Q: Any, S: Any, right: Any) -> Any:
     c = scipy.linalg.solve_sylvester(S, S, inside)
     a, b = a - U @ inside, b - V @ (dagger(V) @ b)
     small = b @ S + A.H @ a
-    small = np.ravel(small - V @ (dagger(V) @ small))
-    B = _deflated(Gram(A), None, V, V, S @ S)
-    y = _checked(problem, minres(B, small, rtol=RTOL, max_iterations=10 * min(m, n)), small, V.shape)
+    small = small - V @ (dagger(V) @ small)
+    B = ByColumns(_deflated(A.H @ A, None, V, V, S @ S))
+    y = _checked(problem, minres(B, small, rtol=RTOL, max_iterations=10 * min(m, n)), small, len(S))
     x = np.linalg.solve(S.T, (A @ y - a).T).T
     x, y = x - U @ (dagger(U) @ x) - U @ c, y + V @ c
     return np.concatenate([y, x] if m < n else [x, y])

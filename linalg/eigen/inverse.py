@@ -12,7 +12,7 @@ from scipy.sparse.linalg import splu
 
 from ...core import MorulaError, callback, stop_gradient
 from ..krylov import gmres, minres
-from ..operators import Conjugate, Dense, Diagonal, Identity, LinearOperator, Scaled, Sparse, Sum
+from ..operators import Banded, Conjugate, Dense, Diagonal, Identity, LinearOperator, Scaled, Sparse, Sum
 
 
 def inverse_of(
@@ -21,6 +21,14 @@ def inverse_of(
     """Return the operator of the inverse of A - sigma M, with M the identity by default."""
     # It serves the iteration and preconditions the solves: it is not differentiated.
     A, M = stop_gradient(A), stop_gradient(M)
+    if isinstance(A, Sparse) and isinstance(M, Diagonal):
+        M = Sparse(M.diagonal, np.arange(A.shape[0]), np.arange(A.shape[0] + 1), A.shape)
+    if isinstance(A, Dense) and isinstance(M, (Diagonal, Sparse, Banded)):
+        M = Dense(M.todense())
+    if isinstance(A, Banded) and (M is None or isinstance(M, Diagonal)):
+        on_diagonal = np.arange(len(A.bands))[:, None] == A.upper
+        shift = sigma if M is None else sigma * M.diagonal
+        return DirectInverse(Banded(A.bands - np.where(on_diagonal, shift, 0.0), A.lower, A.upper))
     if isinstance(A, Dense) and (M is None or isinstance(M, Dense)):
         second = np.eye(A.shape[0]) if M is None else M.matrix
         return DenseInverse(name, A.matrix - sigma * second, sigma)

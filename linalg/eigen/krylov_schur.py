@@ -13,7 +13,7 @@ import numpy as np
 from ...core import BadInput
 from ..operators import LinearOperator, as_operator
 from .bases import start_block
-from .general import Complexified, dense_basis, result
+from .general import Complexified, dense_basis, result, without_mass
 from .hermitian import check_iteration, found, square
 from .invariant_subspace import Problem
 from .inverse import inverse_of
@@ -27,6 +27,7 @@ def eigs(
     A: Any,
     k: int = 6,
     which: str = "magnitude",
+    M: Any = None,
     sigma: complex | None = None,
     inverse: Any = None,
     vectors: bool = True,
@@ -36,7 +37,7 @@ def eigs(
     rtol: float = 1e-12,
     max_iterations: int = 300,
 ) -> Eigenpairs:
-    """Return k eigenpairs of A x = lambda x for a square A that need not be Hermitian.
+    """Return k eigenpairs of A x = lambda x, or A x = lambda M x, for a square A that need not be Hermitian.
 
     Args:
         A: operator or anything that ``as_operator`` takes, (n, n).
@@ -44,8 +45,10 @@ def eigs(
             with positive imaginary part comes first.
         which: ``"magnitude"``: the largest by absolute value; ``"largest real"``, ``"smallest real"``,
             ``"largest imaginary"`` or ``"smallest imaginary"``: by the part.
+        M: operator or matrix (n, n), invertible, that need not be Hermitian; None for the identity. Each product is followed
+            by a solve with M; with ``sigma``, those of the derivative are.
         sigma: a number; the eigenvalues nearest to it are found, by shift-invert, and ``which`` is not used.
-        inverse: operator or matrix (n, n) that applies the inverse of A - sigma I; by default it is made, see ``eigsh``.
+        inverse: operator or matrix (n, n) that applies the inverse of A - sigma M; by default it is made, see ``eigsh``.
         vectors, key, block, size, rtol, max_iterations: as for ``eigsh``.
 
     Returns:
@@ -59,7 +62,7 @@ def eigs(
 
     Raises:
         BadInput: shapes do not match, or an option is out of range.
-        MorulaError: A gives NaN or Inf, or A - sigma I is singular; or a gradient is taken and the iteration or the
+        MorulaError, LinAlgError: A gives NaN or Inf, or M or A - sigma M is singular; or a gradient is taken and the iteration or the
             deflated solve has not converged, or eigenvectors are linearly dependent.
 
     Source: Stewart (2001).
@@ -69,33 +72,34 @@ def eigs(
     ([99.0, 98.0], True)
     """
     name = "eigs"
-    A, _ = square(name, A, k)
+    A, M = square(name, A, k, M)
     check_which(name, which, GENERAL)
     check_iteration(name, rtol, max_iterations)
     if sigma is not None and np.ndim(sigma) != 0:
         raise BadInput(f"{name}: sigma has shape {np.shape(sigma)}, expected a number")
     if sigma is None and inverse is not None:
-        raise BadInput(f"{name}: inverse is given without sigma; give the sigma for which it inverts A - sigma I")
+        raise BadInput(f"{name}: inverse is given without sigma; give the sigma for which it inverts A - sigma M")
     n = A.shape[0]
-    dtype = np.result_type(A.dtype, np.complex64)
+    standard = A if M is None else without_mass(A, M)
+    dtype = np.result_type(standard.dtype, np.complex64)
     dims = dimensions(n, k, block, size)
-    problem = Problem(name, Complexified(A), None, False)
+    problem = Problem(name, Complexified(standard), None, False)
     if dims is None:
-        Q = dense_basis(name, A, k, which, sigma)
-        return result(problem, Q, 0, np.zeros(1), 0, which, sigma, vectors)
+        Q = dense_basis(name, standard, k, which, sigma)
+        return result(problem, A, M, Q, 0, np.zeros(1), 0, which, sigma, vectors)
     b, kept, m = dims
     operator: LinearOperator = problem.A
     wanted = which
     if sigma is not None:
-        T = inverse_of(name, A, None, sigma, False) if inverse is None else as_operator(inverse, f"{name}: inverse")
-        problem.preconditioner = operator = Complexified(T)
+        T = inverse_of(name, A, M, sigma, False) if inverse is None else as_operator(inverse, f"{name}: inverse")
+        problem.preconditioner = operator = Complexified(T if M is None else T @ M)
         wanted = "magnitude"
 
     def start() -> Cycle:
         return KrylovSchur(name, operator, start_block(key, n, b, dtype), k, kept, m, wanted)
 
     Q, iterations, history, code = found(Method(name, start), rtol, max_iterations)
-    return result(problem, Q, iterations, history, code, which, sigma, vectors)
+    return result(problem, A, M, Q, iterations, history, code, which, sigma, vectors)
 
 
 class KrylovSchur(KrylovSpace):

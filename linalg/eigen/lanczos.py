@@ -14,6 +14,7 @@ import numpy as np
 from ...core import BadInput
 from ..operators import as_operator
 from .bases import start_block
+from .completion import completed
 from .hermitian import (
     check_hermitian_operator,
     check_iteration,
@@ -25,7 +26,7 @@ from .hermitian import (
 from .invariant_subspace import Problem
 from .inverse import inverse_of
 from .krylov_space import KrylovSpace, dimensions
-from .loop import Cycle, Method
+from .loop import CONVERGED, Cycle, Method
 from .ordering import HERMITIAN, check_which, order_of
 from .results import Eigenpairs
 
@@ -43,6 +44,7 @@ def eigsh(
     size: int | None = None,
     rtol: float = 1e-12,
     max_iterations: int = 300,
+    complete: bool = False,
 ) -> Eigenpairs:
     """Return k eigenpairs of A x = lambda x, or A x = lambda M x, for a Hermitian A.
 
@@ -58,11 +60,13 @@ def eigsh(
         vectors: whether to return vectors.
         key: an int or a ``mo.random.Generator``, for the start vectors.
         block: the number of columns that A is multiplied with at once, from 2 to 10 by default. All copies of an eigenvalue
-            are found if it is repeated at most so many times.
+            are found if it is repeated at most so many times; with ``complete``, all copies are.
         size: the dimension of the Krylov space, about max(2 k + 10, 20) by default.
         rtol: converged when each ``|A x - lambda M x| <= rtol * |A|`` (of the inverse, for shift-invert), where the norm is
             estimated. One below eps ** 0.8 of the dtype (3e-13 in float64) is raised to that.
         max_iterations: the largest number of restarts.
+        complete: whether to look for further copies of repeated eigenvalues, by other runs in the complement of what has
+            been found, until one finds none; at least twice the work.
 
     Returns:
         ``Eigenpairs``; vectors have ``x·M x = 1``, and an arbitrary sign or phase. An iteration that has not converged is
@@ -117,6 +121,17 @@ def eigsh(
         return ThickRestartLanczos(name, operator, M, start_block(key, n, b, dtype), k, kept, m, wanted)
 
     Q, iterations, history, code = found(Method(name, start), rtol, max_iterations)
+    rest = dimensions(n - k, b, block, size)
+    if complete and code == CONVERGED and rest is not None:
+        _, others_kept, most = rest
+
+        def begin(T: Any, first: Any) -> Cycle:
+            return ThickRestartLanczos(name, T, M, first, b, others_kept, most, wanted)
+
+        columns = start_block(key, n, 2 * b, dtype)[:, b:]
+        Q, code = completed(name, operator, M, Q, begin, columns, wanted, rtol, max_iterations)
+    elif complete and code == CONVERGED:
+        Q = dense_basis(name, A, M, k, which, sigma)
     return result(problem, Q, iterations, history, code, which, sigma, vectors)
 
 

@@ -6,6 +6,8 @@ arguments and differentiates the solution.
 
 from .bicgstab import bicgstab
 from .bidiagonalisation import lsmr, lsqr
+from .block_conjugate_gradients import block_cg
+from .block_minimal_residuals import block_gmres
 from .conjugate_gradients import cg
 from .generalised_minimal_residuals import gmres
 from .induced_dimension_reduction import idrs
@@ -18,6 +20,8 @@ __all__ = [
     "Solution",
     "Status",
     "bicgstab",
+    "block_cg",
+    "block_gmres",
     "cg",
     "gmres",
     "idrs",

@@ -2,7 +2,9 @@
 
 C.C. Paige and M.A. Saunders, "LSQR: an algorithm for sparse linear equations and sparse least squares", ACM Trans. Math.
 Softw. 8 (1982) 43-71; D.C.-L. Fong and M.A. Saunders, "LSMR: an iterative algorithm for sparse least-squares problems",
-SIAM J. Sci. Comput. 33 (2011) 2950-2971.
+SIAM J. Sci. Comput. 33 (2011) 2950-2971. The preconditioner is the inner product in which the vectors v are orthonormal, so
+that it need not be factorised: M. Arioli and D. Orban, "Iterative methods for symmetric quasi-definite linear systems", Cahier
+du GERAD G-2013-32 (2013), section 4.
 """
 
 from __future__ import annotations
@@ -11,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from .hermitian import positive_product
 from .least_squares import solved_least_squares
-from .recurrence import Method, Recurrence, choose, length, ratio, unit_norm, without
+from .recurrence import Method, Recurrence, applied, choose, length, ratio, unit_norm, without
 from .solution import Solution
 
 
@@ -21,6 +24,7 @@ def lsqr(
     b: Any,
     damp: Any = 0.0,
     x0: Any = None,
+    preconditioner: Any = None,
     rtol: float = 1e-10,
     atol: float = 0.0,
     max_iterations: int | None = None,
@@ -33,11 +37,15 @@ def lsqr(
         b: right-hand side (m,), or several as the columns of (m, k); all take their steps at the same time.
         damp: the regularisation, a number; gradients reach it.
         x0: initial guess (n,) or (n, k), zeros by default; not for n > m without damp, where the solution depends on it.
+        preconditioner: operator or matrix (n, n), or function of a vector, that approximates the inverse of A^H A + damp^2 I,
+            Hermitian positive definite, such as that of R^H R for a triangular R. It is for m >= n or with damp.
         rtol, atol: converged when the residual r meets ``|r| <= max(rtol * |b|, atol)`` or ``|A^H r| <= rtol * |A| |r|``,
-            where the norm of A is estimated; x then solves a problem whose A differs by a relative error of ``rtol``.
+            where the norm of A is estimated; x then solves a problem whose A differs by a relative error of ``rtol``. With a
+            preconditioner, A^H r and A are measured in its norm.
         max_iterations: the largest number of steps, 10 max(m, n) by default; a step takes a product with A and one with
             its conjugate transpose.
-        adjoint: ``"implicit"`` differentiates the normal equations, at the cost of two more solves; it needs full rank.
+        adjoint: ``"implicit"`` differentiates the normal equations, at the cost of two more solves, or one with a preconditioner,
+            by CG; it needs full rank.
             ``"unrolled"`` differentiates the iterations.
 
     Returns:
@@ -45,8 +53,8 @@ def lsqr(
 
     Raises:
         BadInput: shapes do not match, an option is out of range, or ``b`` or ``x0`` holds NaN or Inf.
-        MorulaError: A gives NaN or Inf; or a gradient is taken, and A does not have full rank, or this solve or one of
-            those for the cotangent has not converged.
+        MorulaError: A gives NaN or Inf; the preconditioner is found not to be positive definite; or a gradient is taken,
+            and A does not have full rank, or this solve or one of those for the cotangent has not converged.
 
     Source: Paige and Saunders (1982).
 
@@ -55,7 +63,7 @@ def lsqr(
     [1.0, 1.0]
     """
     method = Method("lsqr", LSQR, least_squares=True)
-    return solved_least_squares(method, A, b, damp, x0, rtol, atol, max_iterations, adjoint)
+    return solved_least_squares(method, A, b, damp, x0, preconditioner, rtol, atol, max_iterations, adjoint)
 
 
 def lsmr(
@@ -63,6 +71,7 @@ def lsmr(
     b: Any,
     damp: Any = 0.0,
     x0: Any = None,
+    preconditioner: Any = None,
     rtol: float = 1e-10,
     atol: float = 0.0,
     max_iterations: int | None = None,
@@ -73,7 +82,7 @@ def lsmr(
     Args:
         A: operator or anything that ``as_operator`` takes, of any shape (m, n).
         b: right-hand side (m,), or several as the columns of (m, k); all take their steps at the same time.
-        damp, x0, rtol, atol, max_iterations, adjoint: as for ``lsqr``.
+        damp, x0, preconditioner, rtol, atol, max_iterations, adjoint: as for ``lsqr``.
 
     Returns:
         A ``Solution``; its residual norms are those of b - A x, with damp x below.
@@ -87,18 +96,25 @@ def lsmr(
     [1.0, 1.0]
     """
     method = Method("lsmr", LSMR, least_squares=True)
-    return solved_least_squares(method, A, b, damp, x0, rtol, atol, max_iterations, adjoint)
+    return solved_least_squares(method, A, b, damp, x0, preconditioner, rtol, atol, max_iterations, adjoint)
 
 
 class Bidiagonalisation(Recurrence):
-    """Orthonormal vectors u and v with A v = alpha u + beta u', and the estimates that both methods share."""
+    """Orthonormal vectors u and v with A v = alpha u + beta u', and the estimates that both methods share.
+
+    With a preconditioner M, v = M p, where v and p are biorthonormal; without one, p is v.
+    """
+
+    name: str
 
     def __init__(self, A: Any, M: Any, r: Any) -> None:
-        self.A, self.adjoint = A, A.H
+        self.A, self.adjoint, self.M = A, A.H, M
         self.u = r
-        v = self.adjoint @ r
-        self.alpha = length(v)
-        self.v = ratio(1.0, self.alpha) * v
+        p = self.adjoint @ r
+        v = applied(M, p)
+        self.alpha = self._size(p, v)
+        self.p = ratio(1.0, self.alpha) * p
+        self.v = self.p if M is None else ratio(1.0, self.alpha) * v
         self.beta = 0.0 * self.alpha + 1.0
         self.scale = self.alpha
         self.slope = self.alpha  # |A^H r|
@@ -115,11 +131,17 @@ class Bidiagonalisation(Recurrence):
         negligible = 10.0 * np.finfo(u.dtype).eps * self.scale
         self.beta = choose(beta > negligible, beta, 0.0 * beta)
         self.u = ratio(1.0, self.beta) * u
-        v = self.adjoint @ self.u - self.beta * self.v
-        alpha = length(v)
+        p = self.adjoint @ self.u - self.beta * self.p
+        v = applied(self.M, p)
+        alpha = self._size(p, v)
         self.alpha = choose((alpha > negligible) & (self.beta > 0.0), alpha, 0.0 * alpha)
-        self.v = ratio(1.0, self.alpha) * v
+        self.p = ratio(1.0, self.alpha) * p
+        self.v = self.p if self.M is None else ratio(1.0, self.alpha) * v
         self.ended = np.logical_not(self.alpha > 0.0)
+
+    def _size(self, p: Any, v: Any) -> Any:
+        """Return the norm of p in the inner product of M, given v = M p."""
+        return length(p) if self.M is None else np.sqrt(positive_product(self.name, p, v, "the preconditioner"))
 
     def measure(self, target: Any, rtol: Any) -> Any:
         # Scaled so that it meets the target where |A^H r| <= rtol |A| |r|.
@@ -130,12 +152,14 @@ class Bidiagonalisation(Recurrence):
         return self.x
 
     def clear(self, over: Any) -> None:
-        self.u, self.v = without(over, self.u), without(over, self.v)
+        self.u, self.v, self.p = without(over, self.u), without(over, self.v), without(over, self.p)
         self.alpha, self.beta = without(over, self.alpha), without(over, self.beta)
 
 
 class LSQR(Bidiagonalisation):
     """The QR factorisation of the bidiagonal matrix, and the direction w that it gives."""
+
+    name = "lsqr"
 
     def __init__(self, A: Any, M: Any, r: Any) -> None:
         super().__init__(A, M, r)
@@ -159,6 +183,8 @@ class LSMR(Bidiagonalisation):
 
     The names are those of Fong and Saunders, with d for a dot, t for a tilde, and b for a bar.
     """
+
+    name = "lsmr"
 
     def __init__(self, A: Any, M: Any, r: Any) -> None:
         super().__init__(A, M, r)

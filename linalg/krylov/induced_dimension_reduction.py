@@ -22,6 +22,7 @@ from .recurrence import (
     inner,
     length,
     never,
+    product,
     ratio,
     unit_norm,
     without,
@@ -108,50 +109,49 @@ class InducedDimensionReduction(Recurrence):
         self.ended = self.broken = never(r)
 
     def step(self) -> None:
-        if self.turn < self.s:
-            self._replace_direction(self.turn)
-        else:
-            self._reduce_space()
-        self.turn = (self.turn + 1) % (self.s + 1)
-        self.ended = self.broken
-        self.norm = length(self.r)
-
-    def _replace_direction(self, k: Any) -> None:
-        """Replace direction k, and make the residual orthogonal to shadow vector k."""
+        # Both kinds of steps are one program: XLA would run a branch operation by operation, and copy what it carries.
+        k, is_last = self.turn, self.turn == self.s
         places = np.arange(self.s)
         # products is triangular: zeros before place k stay zeros, and the solution before k depends on nothing after it.
         c = self._by_products(np.where(places >= k, self.f, 0.0))
         v = applied(self.M, self.r - columns(combined(c, self.G)))
-        u = columns(combined(c, self.U)) + self.omega * v
+        u = columns(combined(c, self.U)) + choose(is_last, 1.0 + 0.0 * self.omega, self.omega) * v
         g = self.A @ u
-        shares = np.where(places < k, self._by_products((self.shadow @ g).T), 0.0)
+        images = (self.shadow @ g).T
+        shares = np.where((places < k) & np.logical_not(is_last), self._by_products(images), 0.0)
         g, u = g - columns(combined(shares, self.G)), u - columns(combined(shares, self.U))
-        column = np.where(places >= k, (self.shadow @ g).T, 0.0)
-        pivot = column[..., k]
-        self.broken = np.logical_not(np.abs(pivot) > np.finfo(self.r.dtype).eps * length(g))
-        beta = ratio(self.f[..., k], choose(self.broken, 0.0 * pivot, pivot))
-        self.r = self.r - beta * g
-        self.x = self.x + beta * u
-        self.f = np.where(places > k, self.f - np.expand_dims(beta, -1) * column, 0.0)
-        self.U[..., k, :], self.G[..., k, :] = u.T, g.T
-        self.products[..., k] = np.where(np.expand_dims(self.broken, -1), places == k, column)
+        column = images - product(self.products, shares)
+        place = choose(is_last, 0, k)
+        size, along, pivot = length(g), inner(g, self.r), column[..., place]
+        omega, is_orthogonal = self._omega(size, along)
+        is_small = np.logical_not(np.abs(pivot) > np.finfo(self.r.dtype).eps * size)
+        beta = ratio(self.f[..., place], choose(is_small, 0.0 * pivot, pivot))
+        self.broken = choose(is_last, is_orthogonal, is_small)
+        taken = choose(is_last, omega, beta)
+        self.omega = choose(is_last, omega, self.omega)
+        self.r = self.r - taken * g
+        self.x = self.x + taken * u
+        # Of the residual, the parts along the shadow vectors up to k are zero by now.
+        self.f = np.where(is_last | (places > k), self.f - np.expand_dims(taken, -1) * column, 0.0)
+        kept = np.expand_dims(self.broken, -1)
+        replaced = np.where(kept, places == k, np.where(places >= k, column, 0.0))
+        self.products[..., place] = choose(is_last, self.products[..., place], replaced)
+        self.U[..., place, :] = choose(is_last, self.U[..., place, :], u.T)
+        self.G[..., place, :] = choose(is_last, self.G[..., place, :], g.T)
+        self.turn = (self.turn + 1) % (self.s + 1)
+        self.ended = self.broken
+        self.norm = length(self.r)
 
     def _by_products(self, right: Any) -> Any:
         return np.linalg.solve(self.products, right[..., None])[..., 0]
 
-    def _reduce_space(self) -> None:
-        """Go along the residual; what is left lies in the next, smaller space."""
-        v = applied(self.M, self.r)
-        t = self.A @ v
-        size, product = length(t), inner(t, self.r)
-        cosine = ratio(np.abs(product), size * length(self.r))
-        self.broken = np.logical_not(cosine > np.finfo(self.r.dtype).eps)
+    def _omega(self, size: Any, along: Any) -> tuple[Any, Any]:
+        """Return how far to go along the residual into the next, smaller space, and whether that does not reduce it."""
+        cosine = ratio(np.abs(along), size * self.norm)
+        is_orthogonal = np.logical_not(cosine > np.finfo(self.r.dtype).eps)
         enlarged = choose(cosine < ANGLE, ratio(ANGLE, cosine), 1.0 + 0.0 * cosine)
-        omega = enlarged * ratio(product, size**2)
-        self.omega = choose(self.broken, 0.0 * omega, omega)
-        self.r = self.r - self.omega * t
-        self.x = self.x + self.omega * v
-        self.f = (self.shadow @ self.r).T
+        omega = enlarged * ratio(along, size**2)
+        return choose(is_orthogonal, 0.0 * omega, omega), is_orthogonal
 
     def solution(self) -> Any:
         return self.x

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core import BadInput, MorulaError
-from .recurrence import Method, Recurrence, applied, choose, never, norm_of, ratio, some, without
+from .recurrence import Method, Recurrence, applied, choose, inner, never, norm_of, ratio, some, without
 from .solution import Status
 
 # Plain ints, which a compiled loop can carry.
@@ -44,7 +44,7 @@ def iterate(
     enough = np.maximum(eps ** (2 / 3) * size, target)
     history = np.zeros((limit + 1, *b.shape[1:]))
     history[0] = norm
-    measure = _measure(method, A, residual, norm, target, rtol, 0.0)
+    measure = _measure(method, A, M, residual, norm, target, rtol, 0.0)
     iterations, steps = 0, np.zeros(b.shape[1], int) if several else 0
     code = choose(measure <= target, CONVERGED, RUNNING if limit > 0 else MAX_ITERATIONS)
     while some(code == RUNNING):
@@ -75,7 +75,7 @@ def iterate(
         x = x + norm * found
         residual = b - A @ x
         norm = norm_of(residual)
-        measure = _measure(method, A, residual, norm, target, rtol, run.scale)
+        measure = _measure(method, A, M, residual, norm, target, rtol, run.scale)
         # A run that has met the target by its own estimate must have come at least half of the way.
         is_less = measure < choose(ended, 1.0 - eps**0.5, 0.5) * last
         now = choose(is_less, RUNNING, choose(broken, BREAKDOWN, STAGNATED))
@@ -98,17 +98,27 @@ def _goes_on(run: Recurrence, goal: Any, rtol: float, eps: float) -> Any:
     return np.logical_not(run.ended) & (run.norm < 1.0 / eps) & (run.measure(goal, rtol) > goal)
 
 
-def _measure(method: Method, A: Any, residual: Any, norm: Any, target: Any, rtol: float, scale: Any) -> Any:
+def _measure(method: Method, A: Any, M: Any, residual: Any, norm: Any, target: Any, rtol: float, scale: Any) -> Any:
     """Return what is compared with the target: the residual norm, or that of a least-squares problem (see ``lsqr``)."""
     if not method.least_squares:
         return norm
-    slope = ratio(norm_of(A.H @ residual), norm)
+    gradient = A.H @ residual
+    size = norm_of(gradient)
+    if M is not None:
+        gradient = ratio(gradient, size)
+        product = np.real(inner(gradient, M @ gradient))
+        # A run refuses an M that is not definite.
+        size = size * np.sqrt(choose(product > 0.0, product, np.real(inner(gradient, gradient))))
+    slope = ratio(size, norm)
     scaled = target * ratio(slope, rtol * np.maximum(scale, slope))
     return choose(slope > 0.0, np.minimum(norm, scaled), 0.0 * norm)
 
 
 def _refuse_nan(method: Method, A: Any, M: Any, residual: Any) -> None:
     """Raise an error if it is the operator that makes a finite vector NaN or Inf, and not an overflow on the way."""
-    for name, operator in (("the preconditioner", M), ("A", A)):
-        if not np.all(np.isfinite(applied(operator, residual))):
+    conditioned = A.H @ residual if method.least_squares and M is not None else residual
+    for name, operator, vector in (("the preconditioner", M, conditioned), ("A", A, residual)):
+        if method.least_squares and operator is A:
+            operator = A.H
+        if not np.all(np.isfinite(applied(operator, vector))):
             raise MorulaError(f"{method.name}: {name} applied to a finite vector gave NaN or Inf")

@@ -62,6 +62,8 @@ class Method:
     """Whether A is Hermitian, so that the adjoint system is A's own."""
     least_squares: bool = False
     """Whether the solution minimises the residual, which need not vanish."""
+    shares_space: bool = False
+    """Whether the columns share one Krylov space, so that there have to be columns."""
 
 
 def norm_of(v: Any) -> Any:

@@ -37,19 +37,23 @@ def solved(
     name = method.name
     b = b if isinstance(b, np.ndarray) else np.asarray(b)
     n = b.shape[0] if b.ndim else 0
-    A = _matrix(A, n, b, f"{name}: A")
+    A = operator_of(A, n, b, f"{name}: A")
     if A.shape[0] != A.shape[1]:
         raise BadInput(f"{name}: A has shape {A.shape}, expected a square operator")
     n = A.shape[1]
     if b.ndim not in (1, 2) or b.shape[0] != n:
         raise BadInput(f"{name}: b has shape {b.shape}, expected ({n},) or ({n}, k) for A of shape {A.shape}")
-    M = None if preconditioner is None else _matrix(preconditioner, n, b, f"{name}: the preconditioner")
+    if method.shares_space and b.ndim != 2:
+        raise BadInput(
+            f"{name}: b has shape {b.shape}, expected ({n}, k), the right-hand sides as columns; use {name[6:]} for a vector"
+        )
+    M = None if preconditioner is None else operator_of(preconditioner, n, b, f"{name}: the preconditioner")
     if M is not None and M.shape != A.shape:
         raise BadInput(f"{name}: the preconditioner has shape {M.shape}, expected {A.shape} like A")
     return solution(method, A, b, x0, M, rtol, atol, 10 * n if max_iterations is None else max_iterations, adjoint)
 
 
-def _matrix(A: Any, n: int, b: Any, name: str) -> LinearOperator:
+def operator_of(A: Any, n: int, b: Any, name: str) -> LinearOperator:
     """Return A as an operator; a function becomes one of shape (n, n) and of b's dtype."""
     if callable(A) and not isinstance(A, LinearOperator) and not hasattr(A, "shape"):
         return FunctionOperator(A, (n, n), dtype=np.result_type(b, np.float32))
@@ -80,14 +84,14 @@ def solution(
         raise BadInput(f"{name}: rtol is {rtol!r} and atol is {atol!r}, expected one of them positive, none negative")
     if adjoint not in ADJOINTS:
         raise BadInput(f'{name}: adjoint is {adjoint!r}, expected "implicit" or "unrolled"')
-    found = iterate if adjoint == "unrolled" else attach or _solve
+    found = iterate if adjoint == "unrolled" else attach or solve_square
     x, iterations, norm, history, code = found(method, A, b, x0, M, rtol, atol, limit)
     return Solution(
         x, iterations, norm, history[: iterations + 1], np.max(code, initial=0) if b.ndim == 2 else code, name
     )
 
 
-def _solve(
+def solve_square(
     method: Method, A: LinearOperator, b: Any, x0: Any, M: Any, rtol: float, atol: float, limit: int
 ) -> tuple[Any, int, Any, Any, Any]:
     """Return what ``iterate`` returns; x is differentiable with respect to ``b`` and the arrays that define A."""
@@ -99,12 +103,18 @@ def _solve(
             turned = transposed and not method.hermitian
             to = A.H if turned else A
             conditioned = M.H if turned and M is not None else M
-            found = _solve(method, to, tree.flatten(x)[1](dx), None, conditioned, rtol, 0.0, limit)
+            found = solve_square(method, to, tree.flatten(x)[1](dx), None, conditioned, rtol, 0.0, limit)
             return adjoint_found(method, found, dx)
 
         return by
 
-    return implicit(x, lambda x: A @ x - b, (solve(True), solve(False))), iterations, norm, history, code
+    return (
+        implicit(x, lambda x: A @ x - b, (solve(True), solve(False)), needs_product=False),
+        iterations,
+        norm,
+        history,
+        code,
+    )
 
 
 def adjoint_found(method: Method, found: tuple[Any, int, Any, Any, Any], dx: Any) -> Any:

@@ -77,6 +77,34 @@ class Banded(LinearOperator):
         check_right_hand_side(self, b)
         return solve_banded((self.lower, self.upper), self.bands, b)
 
+    def logdet(self) -> Any:
+        if min(self.lower, self.upper) == 0:
+            return np.sum(np.log(np.abs(self.diag())))
+        # Gaussian elimination with partial pivoting; the window holds the rows that column j may take its pivot from.
+        lower, n = self.lower, self.shape[0]
+        rows = self._rows()
+        window = np.stack([np.concatenate([rows[i, lower - i :], rows[n, : lower - i]]) for i in range(lower + 1)])
+        total = np.zeros((), np.abs(self.bands[:0]).dtype)
+        for j in range(n):
+            p = np.argmax(np.abs(window[:, 0]))
+            pivot = window[p]
+            total = total + np.log(np.abs(pivot[0]))
+            others = np.where(np.arange(lower)[:, None] == p - 1, window[:1], window[1:])
+            factors = others[:, :1] / np.where(pivot[0] != 0.0, pivot[0], 1.0)
+            left = np.concatenate([others[:, 1:] - factors * pivot[1:], rows[n : n + lower, :1]], axis=1)
+            window = np.concatenate([left, rows[j + lower + 1 : j + lower + 2]])
+        return total
+
+    def _rows(self) -> Any:
+        """Return the bands by rows, ``rows[i, lower + j - i] == A[i, j]``, with lower + 1 rows of zeros below."""
+        n, below = self.shape[0], np.zeros(self.lower + 1, self.dtype)
+        each = []
+        for offset in range(-self.lower, self.upper + 1):
+            begin, end = self._places(offset)
+            before, after = np.zeros(begin - offset, self.dtype), np.zeros(n - (end - offset), self.dtype)
+            each.append(np.concatenate([before, self.bands[self.upper - offset, begin:end], after, below]))
+        return np.stack(each, axis=1)
+
 
 def tridiagonal(lower: Any, main: Any, upper: Any) -> Banded:
     """Return the operator of a tridiagonal matrix.

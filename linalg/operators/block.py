@@ -126,4 +126,6 @@ class BlockDiagonal(LinearOperator):
         return self._each(lambda block, part: block.solve(part), b, 0)
 
     def logdet(self) -> Any:
+        if any(block.shape[0] != block.shape[1] for block in self.blocks):
+            return super().logdet()
         return sum(block.logdet() for block in self.blocks)

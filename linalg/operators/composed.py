@@ -61,6 +61,8 @@ class Kronecker(LinearOperator):
         return np.ravel(self.right.solve(grid.T).T)
 
     def logdet(self) -> Any:
+        if self.left.shape[0] != self.left.shape[1]:
+            return super().logdet()
         return self.right.shape[0] * self.left.logdet() + self.left.shape[0] * self.right.logdet()
 
 
@@ -128,4 +130,6 @@ class LowRankUpdate(LinearOperator):
         return y - solved @ np.linalg.solve(self._capacitance(solved), np.conj(self.V.T) @ y)
 
     def logdet(self) -> Any:
+        if not self.base.is_solvable:
+            return super().logdet()
         return self.base.logdet() + np.linalg.slogdet(self._capacitance(self.base.solve(self.U)))[1]

@@ -110,6 +110,12 @@ class Transpose(LinearOperator):
     def transpose(self) -> LinearOperator:
         return self.operator
 
+    def diag(self) -> Any:
+        return self.operator.diag()
+
+    def logdet(self) -> Any:
+        return self.operator.logdet()
+
 
 def transposed_product(f: Callable[[Any], Any], at: Any, x: Any) -> Any:
     """Return the transposed Jacobian of f at a point times x, by the pullback, which is the conjugate transpose.

@@ -80,3 +80,9 @@ class JacobianTranspose(LinearOperator):
 
     def transpose(self) -> LinearOperator:
         return self.jacobian
+
+    def diag(self) -> Any:
+        return self.jacobian.diag()
+
+    def logdet(self) -> Any:
+        return self.jacobian.logdet()

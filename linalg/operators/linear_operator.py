@@ -101,24 +101,16 @@ class LinearOperator(ABC):
         return self.adjoint()
 
     def diag(self) -> Any:
-        """Return the main diagonal, if it is known without products.
-
-        Raises:
-            BadInput: the operator does not know its diagonal.
+        """Return the main diagonal; where the structure does not hold it, from n products.
 
         >>> from morula.linalg import Diagonal
         >>> (2.0 * Diagonal(np.array([1.0, 2.0]))).diag().tolist()
         [2.0, 4.0]
         """
-        raise BadInput(
-            f"the diagonal of a {type(self).__name__} is not known; compute it as np.diagonal(A.todense()), with n products"
-        )
+        return np.diagonal(self.todense())
 
     def trace(self) -> Any:
-        """Return the sum of the main diagonal, if that is known without products.
-
-        Raises:
-            BadInput: the operator does not know its diagonal.
+        """Return the sum of the main diagonal; ``morula.linalg.functions`` estimates that of large operators without structure.
 
         >>> from morula.linalg import Identity
         >>> (2.0 * Identity(3)).trace()
@@ -177,18 +169,21 @@ class LinearOperator(ABC):
         return None
 
     def logdet(self) -> Any:
-        """Return the logarithm of the absolute value of the determinant, where the structure makes it cheap.
+        """Return the logarithm of the absolute value of the determinant.
+
+        Where the structure has no formula, that of the dense matrix is computed, with n products and an LU factorisation;
+        ``morula.linalg.functions.logdet`` estimates it for large Hermitian operators.
 
         Raises:
-            BadInput: it is not known; ``morula.linalg.functions.logdet`` estimates it.
+            BadInput: the operator is not square.
 
         >>> from morula.linalg import Diagonal
         >>> Diagonal(np.array([1.0, 1.0])).logdet()
         np.float64(0.0)
         """
-        raise BadInput(
-            f"the determinant of a {type(self).__name__} is not known; estimate it by morula.linalg.functions.logdet"
-        )
+        if self.shape[0] != self.shape[1]:
+            raise BadInput(f"logdet: {type(self).__name__} of shape {self.shape}, expected a square operator")
+        return np.linalg.slogdet(self.todense())[1]
 
     def todense(self) -> Any:
         """Return the matrix (m, n), computed with n products: for small operators and debugging.
@@ -390,6 +385,8 @@ class Product(LinearOperator):
         return self.right.solve(self.left.solve(b))
 
     def logdet(self) -> Any:
+        if self.left.shape[0] != self.left.shape[1]:
+            return super().logdet()
         return self.left.logdet() + self.right.logdet()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator as ScipyLinearOperator
+from scipy.sparse.linalg import LinearOperator as ScipyLinearOperator, aslinearoperator
 
 from .linear_operator import CONVERSIONS, LinearOperator
 
@@ -26,6 +26,9 @@ class ScipyOperator(LinearOperator):
 
     def __init__(self, operator: Any) -> None:
         self.operator = operator
+        # SciPy's own matmat keeps the columns that matvec returns, uncopied, and matvec may fill and return one array.
+        owner = type(operator)
+        self._has_block_product = owner is _OF_A_MATRIX or not owner._matmat.__module__.startswith("scipy.")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -40,7 +43,7 @@ class ScipyOperator(LinearOperator):
         return np.copy(self.operator.matvec(x))  # it may fill and return one and the same array in all calls
 
     def matmat(self, x: Any) -> Any:
-        return self.operator.matmat(x)
+        return np.copy(self.operator.matmat(x)) if self._has_block_product else super().matmat(x)
 
     def transpose(self) -> LinearOperator:
         return ScipyTranspose(self)
@@ -78,5 +81,13 @@ class ScipyTranspose(LinearOperator):
     def transpose(self) -> LinearOperator:
         return self.operator
 
+    def diag(self) -> Any:
+        return self.operator.diag()
+
+    def logdet(self) -> Any:
+        return self.operator.logdet()
+
+
+_OF_A_MATRIX = type(aslinearoperator(np.ones((1, 1))))
 
 CONVERSIONS.append((ScipyLinearOperator, ScipyOperator))

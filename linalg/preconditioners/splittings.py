@@ -16,13 +16,13 @@ def jacobi(A: Any) -> LinearOperator:
     """Return the preconditioner D^-1, with D the diagonal of A.
 
     Args:
-        A: operator or matrix (n, n) whose diagonal is known.
+        A: operator or matrix (n, n); the diagonal of a function or a product of operators takes n products.
 
     Returns:
         A ``Diagonal`` operator (n, n), constant in derivatives.
 
     Raises:
-        BadInput: A is not square, or its diagonal is not known.
+        BadInput: A is not square.
         MorulaError: an entry of the diagonal is zero.
 
     >>> (jacobi(np.diag([2.0, 4.0])) @ np.ones(2)).tolist()

@@ -123,3 +123,27 @@ def test_solves_for_reverse_and_for_forward_mode():
     dx = np.array([0.3, 0.1, -0.2])
     np.testing.assert_allclose(mo.grad(lambda b: dx @ linear(A, b, pair))(B), np.linalg.solve(A.T, dx), rtol=1e-12)
     np.testing.assert_allclose(mo.jvp(lambda b: linear(A, b, pair), (B,), (dx,))[1], np.linalg.solve(A, dx), rtol=1e-12)
+
+
+def test_a_solve_that_needs_no_product_spares_a_run_of_the_residual():
+    calls = []
+
+    def solved(b, solve, needs_product):
+        def residual(x):
+            calls.append(0)
+            return A @ x - b
+
+        return np.sum(mo.implicit(np.linalg.solve(A, B), residual, solve, needs_product))
+
+    expected = np.linalg.solve(A.T, np.ones(3))
+    counts = []
+    for needs_product in (True, False):
+        calls.clear()
+        slope = mo.grad(lambda b: solved(b, lambda pull, dx: np.linalg.solve(A.T, dx), needs_product))(B)
+        np.testing.assert_allclose(slope, expected, rtol=1e-12)
+        counts.append(len(calls))
+    assert counts == [2, 1]
+    with pytest.raises(
+        mo.BadInput, match="implicit: solve called pull, but needs_product is False; leave needs_product"
+    ):
+        mo.grad(lambda b: solved(b, richardson, False))(B)

@@ -9,7 +9,7 @@ import scipy.sparse.linalg
 from krylov_methods import random_matrix
 
 import morula as mo
-from morula.linalg import Dense, Status, lsmr, lsqr
+from morula.linalg import Dense, Diagonal, Status, lsmr, lsqr
 
 SHAPES = [(9, 5), (5, 5), (5, 9)]
 
@@ -133,12 +133,56 @@ class TestDerivatives:
             mo.grad(lambda b: np.sum(method(A, b, max_iterations=2).x))(b)
 
 
+class TestPreconditioner:
+    @pytest.mark.parametrize("dtype", ["f8", "c16"])
+    def test_of_a_factor_solves_in_one_step(self, method, rng, dtype):
+        A = random_matrix(rng, 30, 8, dtype) * np.logspace(0, 5, 8)
+        b = random_matrix(rng, 30, 3, dtype)
+        R = np.linalg.qr(A)[1]
+        found = method(A, b, preconditioner=np.linalg.inv(R.conj().T @ R))
+        assert found.converged and found.iterations <= 2 < method(A, b).iterations
+        np.testing.assert_allclose(found.x, np.linalg.lstsq(A, b)[0], rtol=1e-8)
+        np.testing.assert_allclose(found.residual_norm, np.linalg.norm(b - A @ found.x, axis=0))
+
+    def test_does_not_change_the_gradient(self, method, rng):
+        A, b, scale = random_matrix(rng, 12, 5), rng.standard_normal(12), np.logspace(0, 3, 5)
+
+        def loss(A, b):
+            return np.sum(method(A * scale, b, preconditioner=lambda v: v / scale**2).x * scale**1.5)
+
+        def exact(A, b):
+            return np.sum(np.linalg.pinv(A * scale) @ b * scale**1.5)
+
+        for got, expected in zip(mo.gradient(loss, A, b), mo.gradient(exact, A, b)):
+            np.testing.assert_allclose(got, expected, rtol=1e-7, atol=1e-9)
+
+    def test_with_damping_and_few_rows(self, method, rng):
+        A, b = random_matrix(rng, 5, 9), rng.standard_normal(5)
+        exact = np.linalg.solve(A.T @ A + 0.25 * np.eye(9), A.T @ b)
+        M = Diagonal(1 / (np.sum(A**2, axis=0) + 0.25))
+        np.testing.assert_allclose(method(A, b, damp=0.5, preconditioner=M).x, exact, rtol=1e-8)
+
+    def test_bad_input(self, method, rng):
+        A, b = random_matrix(rng, 6, 4), rng.standard_normal(6)
+        name = method.__name__
+        with pytest.raises(
+            mo.BadInput, match=rf"{name}: the preconditioner has shape \(6, 6\), expected \(4, 4\) for A"
+        ):
+            method(A, b, preconditioner=np.eye(6))
+        with pytest.raises(mo.BadInput, match=rf"{name}: a preconditioner is given for A of shape \(4, 6\), where it"):
+            method(A.T, b[:4], preconditioner=np.eye(6))
+        with pytest.raises(mo.MorulaError, match=f"{name}: the preconditioner is not positive definite: p·Ap = -"):
+            method(A, b, preconditioner=-np.eye(4))
+        with pytest.raises(mo.MorulaError, match=f"{name}: the preconditioner applied to a finite vector gave NaN"):
+            method(A, b, preconditioner=np.full((4, 4), np.nan))
+
+
 @pytest.mark.parametrize("target", ["native", "xla"])
 def test_in_compiled_code(method, rng, target):
     A, b = random_matrix(rng, 7, 4), rng.standard_normal(7)
 
     def loss(A, b):
-        return np.sum(method(A, b, damp=0.1).x ** 2)
+        return np.sum(method(A, b, damp=0.1, preconditioner=Diagonal(np.arange(1.0, 5.0))).x ** 2)
 
     value, (dA, db) = mo.jit(mo.value_and_grad(loss, (0, 1)), target=target)(A, b)
     expected, (eA, eb) = mo.value_and_grad(loss, (0, 1))(A, b)

@@ -18,6 +18,7 @@ from morula.linalg import (
     Diagonal,
     FunctionOperator,
     Identity,
+    Inverse,
     Jacobian,
     Kronecker,
     LowRankUpdate,
@@ -34,6 +35,10 @@ PATTERN = scipy.sparse.csr_array(np.eye(6) + np.eye(6, k=2) + np.eye(6, k=-1))
 def heavy(a):
     """The matrix, with a diagonal that makes it well-conditioned."""
     return a + 4 * np.eye(len(a))
+
+
+def heavy8(p):
+    return heavy(np.concatenate([p, p[:28]]).reshape(8, 8))
 
 
 def banded_matrix(bands, lower, upper):
@@ -103,11 +108,29 @@ SQUARE = {
         lambda p: Sparse(p[: PATTERN.nnz] + 3 * (PATTERN.indices == ROWS), PATTERN.indices, PATTERN.indptr, (6, 6)),
         lambda p: dense_of_pattern(p[: PATTERN.nnz] + 3 * (PATTERN.indices == ROWS)),
     ),
+    "sum": (
+        lambda p: Diagonal(p[:6] + 3) + Triangular(heavy(p.reshape(6, 6))),
+        lambda p: np.diag(p[:6] + 3) + np.tril(heavy(p.reshape(6, 6))),
+    ),
+    "function": (
+        lambda p: FunctionOperator(lambda x, p: heavy(p.reshape(6, 6)) @ x, (6, 6), (p,), dtype=p.dtype),
+        lambda p: heavy(p.reshape(6, 6)),
+    ),
+    "inverse": (
+        lambda p: Inverse(heavy(p.reshape(6, 6))),
+        lambda p: np.linalg.inv(heavy(p.reshape(6, 6))),
+    ),
+    "rectangles": (
+        lambda p: Dense(heavy8(p)[:6]) @ Dense(heavy8(p)[:, :6]) + 5 * Identity(6),
+        lambda p: heavy8(p)[:6] @ heavy8(p)[:, :6] + 5 * np.eye(6),
+    ),
     "product": (
         lambda p: Diagonal(p[:6] + 3) @ Triangular(heavy(p.reshape(6, 6))),
         lambda p: np.diag(p[:6] + 3) @ np.tril(heavy(p.reshape(6, 6))),
     ),
 }
+COMPOSED = ("sum", "function", "inverse", "rectangles")
+WITHOUT_DIRECT_METHOD = ("block", "toeplitz", "sum", "function", "rectangles")
 ROWS = np.repeat(np.arange(6), np.diff(PATTERN.indptr))
 
 
@@ -141,14 +164,10 @@ class TestSquare:
     def test_diagonals_traces_and_determinants(self, structure, parameters):
         make, dense = SQUARE[structure]
         A, matrix = make(parameters), dense(parameters)
-        if structure != "product":
-            np.testing.assert_allclose(A.diag(), np.diagonal(matrix), atol=1e-14)
-            np.testing.assert_allclose(A.trace(), np.trace(matrix))
-        if structure in ("block", "tridiagonal", "banded", "toeplitz", "sparse"):
-            with pytest.raises(mo.BadInput, match="the determinant of a .* is not known; estimate it by"):
-                A.logdet()
-        else:
-            np.testing.assert_allclose(A.logdet(), np.linalg.slogdet(matrix)[1])
+        for operator, expected in ((A, matrix), (A.T, matrix.T), (A.H, matrix.conj().T)):
+            np.testing.assert_allclose(operator.diag(), np.diagonal(expected), atol=1e-13)
+            np.testing.assert_allclose(operator.trace(), np.trace(expected))
+            np.testing.assert_allclose(operator.logdet(), np.linalg.slogdet(expected)[1])
 
     def test_solve(self, structure, parameters, rng):
         make, dense = SQUARE[structure]
@@ -156,7 +175,7 @@ class TestSquare:
         for b in (rng.standard_normal(6), random_matrix(rng, 6, 2, "c16")):
             for operator, expected in ((A, matrix), (A.T, matrix.T), (A.H, matrix.conj().T)):
                 found = solve(operator, b)
-                assert found.method == ("gmres" if structure in ("block", "toeplitz") else "direct")
+                assert found.method == ("gmres" if structure in WITHOUT_DIRECT_METHOD else "direct")
                 np.testing.assert_allclose(found.x, np.linalg.solve(expected, b), atol=1e-8)
                 assert np.all(found.residual_norm <= 1e-9) and found.converged
 
@@ -178,14 +197,13 @@ class TestSquare:
                 np.testing.assert_allclose(got, exact, rtol=1e-6, atol=1e-8)
 
     def test_gradients_of_determinants(self, structure, rng):
-        if structure in ("block", "tridiagonal", "banded", "toeplitz", "sparse"):
-            pytest.skip("its determinant is not known")
         make, dense = SQUARE[structure]
         p = rng.standard_normal(36) + 0.5
         found = mo.grad(lambda p: make(p).logdet())(p)
         np.testing.assert_allclose(found, mo.grad(lambda p: np.linalg.slogdet(dense(p))[1])(p), rtol=1e-8, atol=1e-10)
 
     @pytest.mark.parametrize("target", ["native", "xla"])
+    @pytest.mark.parametrize("structure", [name for name in SQUARE if name not in COMPOSED])
     def test_in_compiled_code(self, structure, target, rng):
         make, _ = SQUARE[structure]
         p, b = rng.standard_normal(36) + 0.5, rng.standard_normal(6)
@@ -312,6 +330,42 @@ class TestSolve:
             np.testing.assert_allclose(found, exact, rtol=1e-8, atol=1e-10)
 
 
+class TestDeterminants:
+    @pytest.mark.parametrize("lower, upper", [(1, 1), (2, 1), (1, 3), (0, 2), (2, 0)])
+    def test_of_bands_that_need_other_pivots(self, rng, lower, upper):
+        bands = rng.standard_normal((lower + upper + 1, 7))
+        bands[upper] *= 1e-3 if min(lower, upper) > 0 else 1.0
+
+        def found(bands):
+            return Banded(bands, lower, upper).logdet()
+
+        def exact(bands):
+            return np.linalg.slogdet(Banded(bands, lower, upper).todense())[1]
+
+        np.testing.assert_allclose(found(bands), exact(bands), rtol=1e-12)
+        np.testing.assert_allclose(mo.grad(found)(bands), mo.grad(exact)(bands), rtol=1e-9, atol=1e-9)
+
+    @pytest.mark.parametrize("target", ["native", "xla"])
+    def test_of_bands_in_compiled_code(self, target, rng):
+        bands = rng.standard_normal((4, 40))
+
+        def found(bands):
+            return Banded(bands, 2, 1).logdet()
+
+        value, slope = mo.jit(mo.value_and_grad(found), target=target)(bands)
+        A = Banded(bands, 2, 1).todense()
+        np.testing.assert_allclose(value, np.linalg.slogdet(A)[1])
+        np.testing.assert_allclose(slope[1], np.diagonal(np.linalg.inv(A)), rtol=1e-7, atol=1e-9)
+
+    def test_of_rectangular_factors(self, rng):
+        a, b = rng.standard_normal((2, 3)), rng.standard_normal((3, 2))
+        for A in (Kronecker(a, b), BlockDiagonal([a, b]), Dense(a) @ Dense(b)):
+            np.testing.assert_allclose(A.logdet(), np.linalg.slogdet(A.todense() + 0.0)[1], rtol=1e-9)
+        J = Jacobian(lambda x: np.sin(x) * x[0], np.array([1.0, 2.0]))
+        np.testing.assert_allclose(J.T.logdet(), np.log(abs(np.linalg.det(J.todense()))))
+        np.testing.assert_allclose(J.T.diag(), np.diagonal(J.todense()))
+
+
 class TestBadInput:
     @pytest.mark.parametrize(
         "call, error, message",
@@ -333,9 +387,20 @@ class TestBadInput:
                 r"Dense of shape \(2, 3\), expected a sq",
             ),
             (
-                lambda: solve(np.eye(2), np.ones(2), "lsqr", None, np.eye(2)),
+                lambda: solve(np.ones((2, 3)), np.ones(2), preconditioner=np.eye(3)),
                 mo.BadInput,
-                "lsqr takes no preconditioner",
+                r"a preconditioner is given for A of shape \(2, 3\), where it would choose another solution",
+            ),
+            (
+                lambda: Jacobian(np.diff, np.ones(2)).logdet(),
+                mo.BadInput,
+                r"logdet: Jacobian of shape \(1, 2\), expected",
+            ),
+            (lambda: Inverse(np.ones((2, 3))), mo.BadInput, r"Inverse: operator has shape \(2, 3\), expected a square"),
+            (
+                lambda: Inverse(FunctionOperator(lambda x: x[::-1], (2, 2)), "bicgstab") @ np.array([1.0, 0.0]),
+                mo.MorulaError,
+                "Inverse: bicgstab did not solve with the operator of shape .* give a preconditioner",
             ),
             (lambda: solve(np.eye(2), np.array([1, np.nan])), mo.MorulaError, "the direct method gave NaN or Inf"),
             (lambda: solve(Diagonal(np.array([1.0, 0.0])), np.ones(2)), mo.MorulaError, "Diagonal .* entry 1 is zero"),
