@@ -2,7 +2,7 @@
 
 A stepper makes one step of a method; the loops (``loop.py``) know nothing else of it:
 
-    memory = stepper.start(problem, t, y, slope, h)         what a step needs from the step before; h is a guess of its size
+    memory = stepper.start(problem, t, y, slope, h)         what a step needs from the step before; slope is y', h a guess of its size
     y_new, stages = stepper.step(problem, t, t_new, y, memory)
     error = stepper.error(h, stages)                        (m, n): estimates of the local error; with
                                                             ``is_variable_order``, at order k, k - 1, k + 1
