@@ -8,15 +8,16 @@ that it watches; ``problem`` and ``state`` present the user's f and its structur
 ``solve`` checks the arguments (``arguments``) and returns a ``Solution``, with its ``dense_output``.
 """
 
-from .consistency import consistent_start
 from .control import CONTROLS, StepControl
 from .dense_output import DenseOutput
 from .events import Event
 from .jacobians import jacobian_pattern, krylov_jacobian
 from .methods import METHODS, Multistep
 from .methods.esdirk import EsdirkTableau, esdirk
+from .methods.extrapolation import Extrapolation, extrapolation
 from .methods.rosenbrock import RosenbrockTableau, rosenbrock
 from .methods.tableau import Tableau, tableau
+from .methods.taylor import Taylor
 from .solution import Happened, IntegrationFailed, Solution, Stats, Status
 from .solve import odesolve
 from .splitting import SPLITTINGS, Splitting, Trajectory, compose, split, symplectic
@@ -28,6 +29,7 @@ __all__ = [
     "DenseOutput",
     "EsdirkTableau",
     "Event",
+    "Extrapolation",
     "Happened",
     "RosenbrockTableau",
     "IntegrationFailed",
@@ -38,10 +40,11 @@ __all__ = [
     "Status",
     "StepControl",
     "Tableau",
+    "Taylor",
     "Trajectory",
     "compose",
-    "consistent_start",
     "esdirk",
+    "extrapolation",
     "jacobian_pattern",
     "krylov_jacobian",
     "odesolve",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..core import BadInput
 from .control import CONTROLS, StepControl
-from .methods import METHODS, Method, Multistep, Switching
+from .methods import METHODS, Extrapolation, Method, Multistep, Switching, Taylor
 from .state import Leaf
 
 
@@ -17,7 +17,7 @@ def chosen_method(method: str | Method, steps: int | None) -> Method:
     found = METHODS.get(method) if isinstance(method, str) else method
     if not isinstance(found, Method):
         raise BadInput(f"method {method!r} is not known; choose one of {', '.join(METHODS)}, or give a Tableau")
-    if isinstance(found, Multistep):
+    if isinstance(found, (Multistep, Extrapolation)):
         if steps is not None:
             raise BadInput(f'method "{found.name}" chooses its steps and its order; leave out steps')
         return found
@@ -25,7 +25,7 @@ def chosen_method(method: str | Method, steps: int | None) -> Method:
         if steps is not None:
             raise BadInput(f'method "{found.name}" switches by what the steps show; leave out steps, or name a method')
         return found
-    if steps is None and not len(found.error):
+    if steps is None and not isinstance(found, Taylor) and not len(found.error):
         raise BadInput(f'method "{found.name}" has no error estimate; give the number of steps, as in steps=10')
     if steps is not None:
         check_steps(steps)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import constant
-from .orders import Orders
 from .solution import Status
 
 RUNNING = -1
@@ -117,6 +116,11 @@ class Controller:
         return (size if rest > 0 else -size), False
 
     @constant
+    def resize(self, size: float) -> None:
+        """Set the size of the next step."""
+        self.step = size
+
+    @constant
     def accepts(self, stepper: Any, h: float, is_stop: bool, stages: Any, y: NDArray[Any], y_new: NDArray[Any]) -> bool:
         """Return whether a step of h from y to y_new is accurate enough, and set the next step size."""
         scale = self.atol + self.rtol * np.maximum(np.abs(y), np.abs(y_new))
@@ -143,19 +147,18 @@ class Controller:
         self._accept(h, h * factor, is_stop)
         return True
 
-    def _accepts_any_order(self, orders: Orders, h: float, is_stop: bool, ratio: NDArray[Any]) -> bool:
-        """Like ``accepts``, for a method that chooses its order too; ``ratio`` (3, n) is the error over the tolerance."""
-        size, order = sqrt(max(ratio.shape[1], 1)), orders.current()
-        e = sqrt(float(np.dot(ratio[0], ratio[0]))) / size
+    def _accepts_any_order(self, orders: Any, h: float, is_stop: bool, ratio: NDArray[Any]) -> bool:
+        """Like ``accepts``, for a method that chooses its order too; ``ratio`` (m, n) is the error over the tolerance."""
+        errors = np.sqrt(np.sum(np.abs(ratio) ** 2, axis=1) / max(ratio.shape[1], 1))
+        e = orders.total(errors)
         c = self.control
         if not e <= 1:
             self.rejected += 1
-            self.step = h * (max(c.smallest, c.safety * e ** (-1 / (order + 1))) if e < inf else c.smallest)
-            orders.rejected(self.after_rejection)
+            factor = orders.rejected(errors, c.safety, self.after_rejection)
+            self.step = h * (max(c.smallest, factor) if e < inf else c.smallest)
             self.after_rejection = True
             return False
-        lower, higher = (sqrt(float(np.dot(r, r))) / size for r in (ratio[1], ratio[2]))
-        factor = max(c.smallest, orders.accepted(e, lower, higher, c.safety))
+        factor = max(c.smallest, orders.accepted(errors, c.safety))
         self._accept(h, h * factor, is_stop)
         return True
 

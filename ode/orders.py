@@ -7,6 +7,9 @@ Hindmarsh, LSODE and LSODI, two new initial value ordinary differential equation
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
 
 from ..core import constant
 
@@ -40,8 +43,14 @@ class Orders:
         return self.order
 
     @constant
-    def accepted(self, error: float, lower: float, higher: float, safety: float) -> float:
-        """Set the order after a step whose errors at order k, k - 1 and k + 1 are given; return the factor of its size."""
+    def total(self, errors: NDArray[Any]) -> float:
+        """Return the error of the step over the tolerance."""
+        return float(errors[0])
+
+    @constant
+    def accepted(self, errors: NDArray[Any], safety: float) -> float:
+        """Set the order after a step whose errors (3,) at order k, k - 1 and k + 1 are given; return the factor of its size."""
+        error, lower, higher = float(errors[0]), float(errors[1]), float(errors[2])
         k = self.order
         self.known += 1
         self.waited += 1
@@ -65,12 +74,14 @@ class Orders:
         return min(self.growth, best)
 
     @constant
-    def rejected(self, is_again: bool) -> None:
-        """Note a rejected step; the second one in a row lowers the order."""
+    def rejected(self, errors: NDArray[Any], safety: float, is_again: bool) -> float:
+        """Note a rejected step, the second one in a row lowers the order; return the factor of its size."""
+        factor = _factor(float(errors[0]), self.order, safety)
         self.is_starting = False
         self.waited = 0
         if is_again and self.order > 1:
             self.order -= 1
+        return factor
 
 
 def _factor(error: float, order: int, safety: float) -> float:

@@ -18,13 +18,11 @@ from .arguments import (
     times_of,
     tolerance,
 )
-from .consistency import check_start
 from .control import MAX_STEPS, SUCCESS, StepControl
 from .dense_output import DenseOutput
 from .events import watch_of
 from .jacobians import KrylovJacobian, jacobian_of
 from .loop import adaptive_steps, equal_steps
-from .mass import mass_of, regular, takes_singular
 from .methods import Method, RadauTableau, is_implicit
 from .problem import Problem
 from .solution import Happened, IntegrationFailed, Solution
@@ -47,7 +45,6 @@ def odesolve(
     step_control: str | StepControl = "PI",
     tstops: ArrayLike = (),
     jacobian: Any = None,
-    mass: Any = None,
     events: Any = (),
     saveat: Any = None,
     is_dense: bool = False,
@@ -61,13 +58,15 @@ def odesolve(
         ts: (m,) output times, rising or falling; equal neighbours are allowed. They do not restrict the adaptive steps.
         args: further arguments of f; gradients reach them.
         method: "tsit5" (order 5), "dopri5" (5), "bosh3" (3), "vern6" (6), "vern7" (7), "vern8", "dop853" (8), "vern9" (9),
-            "heun", "midpoint", "ralston" (2), "kcl43" (4); with ``steps`` also "rk4", "ck54" (4), "williamson3" (3), "euler" (1).
-            Stiff problems take "rodas5p" (5), "rodas4" (4), "ros3p" (3), "rosenbrock23" (2), "kvaerno3" to "kvaerno5",
+            "heun", "midpoint", "ralston" (2), "kcl43" (4), "kcl54" (5); with ``steps`` also "rk4", "ck54", "cfrlddrk64" (4),
+            "williamson3" (3), "euler" (1). "taylor" takes as many terms of the Taylor series as the tolerance asks for, "gbs" (4 to
+            16) extrapolates the midpoint rule.
+            Stiff problems take "rodas5p" (5), "rodas4" (4), "ros3p", "ros34pw2" (3), "rosenbrock23" (2), "kvaerno3" to "kvaerno5",
             "kencarp3" to "kencarp5" (3 to 5), "trbdf2" (2), "implicit_euler" (1),
             "radau5" (5), "radau9" (9), "radau13" (13), "bdf" (1 to 5); with ``steps`` also "trapezoid" (2).
             "auto" is "tsit5" until the problem turns out to be stiff, and
             "rodas5p" while it is; "adams" (1 to 12) takes few evaluations at high accuracy. Or a ``Tableau``, ``RosenbrockTableau``,
-            ``EsdirkTableau`` or ``Multistep`` of your own.
+            ``EsdirkTableau``, ``Multistep``, ``Taylor`` or ``Extrapolation`` of your own.
         rtol, atol: the root mean square of the local error over atol + rtol |y| is kept below 1; numbers, or arrays of
             the size of an array y0.
         steps: take this many equal steps between neighbouring ``ts``, without error control.
@@ -81,10 +80,6 @@ def odesolve(
             (n, n), for a state that is a vector; or (lower, upper), the numbers of diagonals beside the main one of a
             banded Jacobian; or a matrix of ``scipy.sparse`` with its pattern (compiled code needs a ``jacobian_pattern``
             made outside of it); or "krylov", to solve the systems by GMRES without a matrix.
-        mass: the matrix M of M y' = f(t, y, *args): its diagonal in y0's structure, or for a vector y0 (n,) all of it,
-            (n, n). A singular M makes algebraic equations, of index 1, which y0 must satisfy (``consistent_start``); "radau5" to
-            "radau13", "rodas4", "rodas5p", "bdf" and the adaptive ESDIRK methods solve them. A function
-            ``mass(t, y, *args)`` returns a regular M (n, n), for any method.
         events: an ``Event``, a function ``event(t, y, *args)`` that is zero at an event, or a sequence of these. Two zeros
             within one step are not seen; ``max_step`` helps.
         saveat: the times of the solution, between ts[0] and ts[-1] and in their direction, in place of ``ts``; or "steps" for
@@ -134,18 +129,8 @@ def odesolve(
         raise BadInput(
             f"{chosen.name} solves complex systems, which the Krylov form of the Jacobian does not; choose bdf"
         )
-    if callable(mass):
-        if not isinstance(leaves, Leaf) or len(leaves.shape) != 1:
-            raise BadInput("mass is a function, which needs a state that is a vector (n,); give y0 as a vector")
-        f, mass = regular(f, mass), None
-    matrix = mass_of(mass, leaves, size, y.dtype, form)
-    problem = Problem(f, args, leaves, y.dtype, form, relative, absolute, matrix)
-    if matrix is not None and takes_singular(chosen):
-        check_start(problem, float(times[0]), y)
-    elif matrix is not None:
-        matrix.check_regular(chosen.name)
-        problem = problem.without_mass()
-    stepper = stepper_of(chosen, y.dtype)
+    problem = Problem(f, args, leaves, y.dtype, form, relative, absolute)
+    stepper = stepper_of(chosen, y.dtype, relative, absolute)
     if steps is not None:
         if is_dense or saveat is not None or watch_of(events, args, leaves, y.dtype) is not None:
             raise BadInput(

@@ -44,7 +44,9 @@ def sensitivities(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     if problem.bands:
         lower, upper = problem.bands
         near = scipy.sparse.diags_array(
-            [np.ones(n)] * (lower + upper + 1), offsets=np.arange(-lower, upper + 1), shape=(n, n)  # pyright: ignore[reportArgumentType]
+            [np.ones(n)] * (lower + upper + 1),
+            offsets=np.arange(-lower, upper + 1),
+            shape=(n, n),  # pyright: ignore[reportArgumentType]
         )
         settings["jac_sparsity"] = scipy.sparse.kron(np.ones((count + 1, count + 1)), near)
     z = solve_ivp(augmented, problem.span, np.append(problem.y0, np.zeros(n * count)), **settings).y[:, -1]

@@ -22,7 +22,12 @@ from .transformed_calls import captured_by_hand, captured_pullback, traced_adjoi
 
 
 def call_with_custom_tangent(trace: Any, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Trace a differentiated call of a function with a derivative from ``@tangent``, and perhaps one from ``@adjoint``."""
+    """Trace a differentiated call of a function with a derivative from ``@tangent``, and perhaps one from ``@adjoint``.
+
+    Where only reverse mode follows, the latter is all that is needed.
+    """
+    if trace.only_reverse and key_of(f) in ADJOINTS:
+        return connected.call_with_adjoint(trace, f, args, kwargs)
     trace.level -= 1
     try:
         y, push = check_pair(f, trace.call(TANGENTS[key_of(f)], *args, **kwargs))

@@ -47,11 +47,12 @@ def trace_lanes(
     def run() -> tuple[list[Value], Any]:
         trace.axes[axis] = count
         around, trace.level_of_batch = trace.level_of_batch, trace.level
+        only_reverse, trace.only_reverse = trace.only_reverse, False  # see ``with_partials``
         try:
             found = trace.call(of_one, trace.new([_sample(p) for p in parameters]))
         finally:
             del trace.axes[axis]
-            trace.level_of_batch = around
+            trace.level_of_batch, trace.only_reverse = around, only_reverse
         leaves, alike, y = trace.iterate(found)
         if differs(y, set()):
             raise BadInput(

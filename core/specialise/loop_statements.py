@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence as Statements
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BadInput
@@ -14,7 +16,7 @@ from .branches import Jump
 from .loops import RAISED, Loop
 from .raising import Ended, Raised, Region
 from .scopes import Late, names_read_after
-from .slots import Lesson, Slot, predicted_slots
+from .slots import Lesson, Slot, changed_slots, predicted_slots
 from .traced import NeedsConcrete, Scalar
 from .ways import Fork
 
@@ -23,6 +25,15 @@ UNROLLED = 4
 
 LONG = 20_000
 """Unrolled loops of more statements than this cause a warning."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An iteration that was interpreted with the values before the loop, and the lessons about the loops inside it."""
+
+    region: Region
+    inside: dict[Any, Lesson]
+    may_break: bool
 
 
 class Uncounted(BaseException):
@@ -49,11 +60,13 @@ class LoopStatements:
                 return self.trace.statements.run(node.orelse)
             if test is not True:
                 return self.settled_while(node, test)
+            counts = Counter(self.trace.lessons.counts)
             region = self.trace.run_region(lambda region: self.round_that_may_fork(node, region))
             jump, again = region.result or (None, True)
             partly = region.raised is not None and region.raised.condition is not True
             if partly or jump is not None and not jump.certain or not isinstance(again, bool):
-                return self.settled_while(node, True)
+                may_break = jump is not None and "break" in jump.conditions
+                return self.settled_while(node, True, Seen(region, self.trace.lessons.since(counts), may_break))
             self.trace.commit(region)
             if jump is not None and not jump.conditions.get("continue"):
                 return None if "break" in jump.conditions else jump
@@ -85,15 +98,18 @@ class LoopStatements:
             return jump, True
         return jump, self.trace.expressions.truth(self.trace.expressions.expression(node.test))
 
-    def settled_while(self, node: ast.While, test: Any) -> Jump | None:
-        """Record a ``while`` as one loop; if carried places have no single form, as a first iteration and a loop."""
+    def settled_while(self, node: ast.While, test: Any, seen: Seen | None = None) -> Jump | None:
+        """Record a ``while`` as one loop; if carried places have no single form, as a first iteration and a loop.
+
+        ``seen`` is an iteration that was interpreted before.
+        """
         before, lesson = self.trace.lessons.next(node, "way")
         region = None
         if before is not None and before.way == "peeled":
             with suppress(BadInput):
                 region = self.interpreted_as(lesson, "peeled", lambda: self.peeled_while(node, test))
         try:
-            region = region or self.interpreted_as(lesson, "loop", lambda: self.traced_while(node, test))
+            region = region or self.interpreted_as(lesson, "loop", lambda: self.traced_while(node, test, seen=seen))
         except NeedsConcrete:
             raise
         except BadInput as error:
@@ -152,7 +168,7 @@ class LoopStatements:
         left.conditions.pop("break", None)
         return left if any(c is not False for c in left.conditions.values()) else None
 
-    def traced_while(self, node: ast.While, test: Any, way: str = "loop") -> Jump | None:
+    def traced_while(self, node: ast.While, test: Any, way: str = "loop", seen: Seen | None = None) -> Jump | None:
         state, errors = (
             self.trace.new({"return": False, "broke": False, "raised": False, "which": 0}),
             list[BaseException](),
@@ -166,7 +182,8 @@ class LoopStatements:
             )
 
         step = self.iteration(turn, state, errors)
-        self.settle(node, lambda slots: Loop(self.trace, step, None, test, slots), node.body, way)
+        own = [Slot(state, "broke", "carried")] if seen is not None and seen.may_break else []
+        self.settle(node, lambda slots: Loop(self.trace, step, None, test, [*slots, *own]), node.body, way, seen)
         self.throw_after(state, errors)
         return self.after_loop(node, state)
 
@@ -258,10 +275,18 @@ class LoopStatements:
         returned = Jump({"return": state["return"]}, settled_part(state["value"]))
         return returned if jump is None else self.trace.statements.unless(returned, lambda: jump)
 
-    def settle(self, node: Any, loop: Callable[[Any], Loop], body: Statements[ast.stmt], way: str) -> None:
+    def settle(
+        self,
+        node: Any,
+        loop: Callable[[Any], Loop],
+        body: Statements[ast.stmt],
+        way: str,
+        seen: Seen | None = None,
+    ) -> None:
         """Run a loop with the places carried that an earlier attempt has found, or with the variables that it assigns.
 
-        If that needs a known number, only those are carried that change.
+        With an iteration that was ``seen``, the places that it changed are carried too. If that needs a known number, only
+        those are carried that change.
         """
         before, lesson = self.trace.lessons.next(node, "slots")
         failed = self.trace.failures.get((id(node), way), "")
@@ -284,7 +309,13 @@ class LoopStatements:
         def of_changes() -> None:
             run([], {})
 
-        tries = [predicted, of_changes]
+        def as_seen() -> None:
+            assert seen is not None
+            slots = predicted_slots(self.trace, list(body))
+            known = {(id(s.holder), s.key) for s in slots}
+            run([*slots, *changed_slots(self.trace, seen.region, {}, known)], seen.inside)
+
+        tries = [predicted, of_changes] if seen is None else [as_seen, predicted, of_changes]
         if before is not None:
             tries.insert(0, as_before)
             failed = before.error

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadInput
-from ..faults import kind_of
 from ..ir.dynamic import Block, Operation, Value
 from ..ir.typed import INT, ArrayType, Dim
 from ..values.items import are_in_one_order
@@ -28,7 +27,7 @@ from .branches import Branches, Region
 from .carried_lists import carries_rows, refuse_changed_items
 from .choices import can_choose, chosen_after, chosen_before, note_bounds
 from .exchanged import exchanged, parts
-from .forms import containers, has_function, numbers_in, rebuilt, same_constant, same_entries, same_form
+from .forms import containers, has_function, numbers_in, rebuilt, same_form
 from .identity import exclude_each_other, forget, memory_of
 from .instances import hold_part, is_instance
 from .iterators import Iterator
@@ -36,7 +35,7 @@ from .joined_types import convert, join
 from .merging import describe, remedy
 from .numbers import Carried, arrays_in
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
-from .slots import Lessons, Slot, is_changed
+from .slots import Lessons, Slot, changed_slots, is_changed
 from .state import RAW, content, put, value_after
 from .surface.memory_order import refuse_other_order
 from .surface.shared_memory import may_be_another
@@ -220,33 +219,15 @@ class Loop:
         """Add slots for the places that the iteration changed; raise Retry if there are any."""
         known = {(id(s.holder), s.key) for s in self.slots}
         start = region.result
-        new = []
+        new = changed_slots(self.trace, region, start, known)
         for key, (holder, after) in region.after.items():
-            if self.trace.made_in(holder) is region.changes:
+            if isinstance(holder, (Storage, list, deque, set, Iterator, *RAW)) or (
+                self.trace.made_in(holder) is region.changes
+            ):
                 continue
             before = start.get(key, region.changes.before[key][1])
-            if isinstance(holder, Storage):
-                if (key, None) not in known and after is not before:
-                    new.append(Slot(holder, None, "carried"))
-            elif isinstance(holder, (list, deque)):
-                if (key, None) not in known and not same_entries(before, after):
-                    new.append(Slot(holder, None, "carried"))
-            elif isinstance(holder, (set, *RAW)):
-                if after != before:
-                    raise BadInput(
-                        f"a {kind_of(holder)} that changes in a loop that is not unrolled cannot be compiled; use an array "
-                        f"{'of bools that marks the elements present' if isinstance(holder, set) else 'of NumPy'}"
-                    )
-            else:
-                if not are_in_one_order([k for k in before if k in after], after) and not isinstance(holder, Iterator):
-                    self.trace.disordered[id(holder)] = holder
-                for k in {**before, **after}:
-                    late = before.get(k)
-                    if isinstance(late, Late) and after.get(k) is late.x:
-                        continue  # it was only read: each iteration checks it anew
-                    if (key, k) not in known and not same_constant(before.get(k, UNBOUND), after.get(k, UNBOUND)):
-                        flagged = after[k].x if isinstance(after.get(k), Late) else None
-                        new.append(Slot(holder, k, "carried", flagged=flagged))
+            if not are_in_one_order([k for k in before if k in after], after):
+                self.trace.disordered[id(holder)] = holder
         for slot in new:
             self.begin(slot)
             self.trace.outside.keep(slot.holder, slot.key)

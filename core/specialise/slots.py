@@ -12,20 +12,22 @@ attempt at a loop around it, that is tried first; if it fails for the same reaso
 from __future__ import annotations
 
 import ast
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..errors import BadInput
+from ..faults import kind_of
 from ..ir.derived import is_known
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
 from ..source.trees import nodes
 from .choices import empty_like
-from .forms import NUMBERS, containers, has_function, same_entries
+from .forms import NUMBERS, containers, has_function, same_constant, same_entries
 from .numbers import arrays_in
 from .scopes import UNBOUND, Choice, Conflict, Late, Unread
-from .state import content, present
+from .state import RAW, content, present
 from .traced import Array, Scalar, Storage
 
 
@@ -159,6 +161,14 @@ class Lessons:
         lesson = self.found[key] = Lesson(node)
         return (before if before is not None and before.node is node else None), lesson
 
+    def since(self, counts: Counter[Any]) -> dict[Any, Lesson]:
+        """Return the lessons found since ``counts`` was copied, numbered as if they were the first."""
+        return {
+            (node, kind, count - counts[node, kind]): lesson
+            for (node, kind, count), lesson in self.found.items()
+            if count >= counts[node, kind]
+        }
+
 
 def predicted_slots(trace: Any, body: list[Any]) -> list[Slot]:
     """Return slots for the variables that a loop's statements assign: those that hold numbers, and those that hold nothing.
@@ -175,6 +185,42 @@ def predicted_slots(trace: Any, body: list[Any]) -> list[Slot]:
         if name in scope.local and (isinstance(x, (Scalar, int, float, complex)) or is_new):
             found.append(Slot(scope.vars, name, "carried"))
     return found
+
+
+def changed_slots(trace: Any, region: Any, start: Mapping[Any, Any], known: set[tuple[int, Any]]) -> list[Slot]:
+    """Return slots for the places other than ``known`` (the ids of their holders, and keys) that a region has changed.
+
+    ``start`` holds the contents of holders at its start where they differ from those noted in the region.
+
+    Raises:
+        BadInput: a set, or another container that no loop can carry, has changed.
+    """
+    new = []
+    for key, (holder, after) in region.after.items():
+        if trace.made_in(holder) is region.changes:
+            continue
+        before = start.get(key, region.changes.before[key][1])
+        if isinstance(holder, Storage):
+            if (key, None) not in known and after is not before:
+                new.append(Slot(holder, None, "carried"))
+        elif isinstance(holder, (list, deque)):
+            if (key, None) not in known and not same_entries(before, after):
+                new.append(Slot(holder, None, "carried"))
+        elif isinstance(holder, (set, *RAW)):
+            if after != before:
+                raise BadInput(
+                    f"a {kind_of(holder)} that changes in a loop that is not unrolled cannot be compiled; use an array "
+                    f"{'of bools that marks the elements present' if isinstance(holder, set) else 'of NumPy'}"
+                )
+        else:
+            for k in {**before, **after}:
+                late = before.get(k)
+                if isinstance(late, Late) and after.get(k) is late.x:
+                    continue  # it was only read: each iteration checks it anew
+                if (key, k) not in known and not same_constant(before.get(k, UNBOUND), after.get(k, UNBOUND)):
+                    flagged = after[k].x if isinstance(after.get(k), Late) else None
+                    new.append(Slot(holder, k, "carried", flagged=flagged))
+    return new
 
 
 def _stored(node: ast.AST) -> Iterator[str]:

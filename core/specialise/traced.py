@@ -260,6 +260,7 @@ class Trace:
     called: list[Any]  # the functions of C code, and those that a program stands for, that are being called
     level: int = 0  # how many derivatives are taken of the traced code
     taylor_order: int = 0  # the order of the series that the innermost of them computes, if it does
+    only_reverse: bool = False  # whether every derivative around is by reverse mode
     by_hand: int = 0  # how many pullbacks of the user's own have been met: hooks and custom adjoints
     axes: dict[
         Any, Any

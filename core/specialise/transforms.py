@@ -160,7 +160,7 @@ def differentiated(
     With ``aux`` the result is a pair whose second part is not differentiated.  Without ``integers`` Python ints in the
     arguments are not differentiated: they remain ints.
     """
-    run = Run(trace, f, args, kwargs, chosen, aux, [integers] * len(chosen))
+    run = Run(trace, f, args, kwargs, chosen, aux, [integers] * len(chosen), is_reverse=True)
     made = run.made
     trace.differentiates = True
     function = by_rows(products_of_loops(made.function, trace.target, trace.is_strong))
@@ -198,10 +198,11 @@ class Run:
         aux: bool = False,
         integers: Sequence[bool | Sequence[bool]] = (),
         order: int = 0,
+        is_reverse: bool = False,
     ) -> None:
         """``integers``: for each chosen argument, whether ints are differentiated, or whether each of them is.
 
-        ``order`` is that of a Taylor series, else 0.
+        ``order`` is that of a Taylor series, else 0. ``is_reverse`` tells of reverse mode.
         """
         check_function(f)
         self.trace = trace
@@ -213,6 +214,8 @@ class Run:
 
         def run() -> tuple[list[Value], Any]:
             given = list(args)
+            only_reverse = trace.only_reverse
+            trace.only_reverse = is_reverse and (only_reverse or not trace.level)
             trace.level += 1
             outer, trace.taylor_order = trace.taylor_order, order
             around, trace.tries_around = trace.tries_around, list(trace.tries)
@@ -229,6 +232,7 @@ class Run:
                 written = [pair for e in entered for pair in e.changed()]
             finally:
                 trace.level -= 1
+                trace.only_reverse = only_reverse
                 trace.taylor_order = outer
                 trace.tries_around = around
                 for e in entered:

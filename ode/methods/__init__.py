@@ -13,25 +13,27 @@ from .esdirk import (
     TRBDF2,
     EsdirkTableau,
 )
+from .extrapolation import GBS, Extrapolation
 from .low_order import BOSH3, EULER, HEUN, MIDPOINT, RALSTON, RK4
-from .low_storage import CARPENTER_KENNEDY54, KENNEDY43, WILLIAMSON3
+from .low_storage import CALVO64, CARPENTER_KENNEDY54, KENNEDY43, KENNEDY54, WILLIAMSON3
 from .multistep import ADAMS, BDF, Multistep
 from .order5 import DOPRI5, TSIT5
 from .radau import RADAU5, RADAU9, RADAU13, RadauTableau
-from .rosenbrock import RODAS4, RODAS5P, ROS3P, ROSENBROCK23, RosenbrockTableau
+from .rosenbrock import RODAS4, RODAS5P, ROS3P, ROS34PW2, ROSENBROCK23, RosenbrockTableau
 from .switching import AUTO, Switching
 from .tableau import Tableau, tableau
+from .taylor import TAYLOR, Taylor
 from .verner import VERN6, VERN7, VERN8, VERN9
 
-Method = Tableau | RosenbrockTableau | EsdirkTableau | RadauTableau | Multistep | Switching
+Method = Tableau | RosenbrockTableau | EsdirkTableau | RadauTableau | Multistep | Extrapolation | Switching | Taylor
 
 METHODS: dict[str, Method] = {
     m.name: m
     for m in (
         EULER, MIDPOINT, HEUN, RALSTON, RK4, BOSH3, DOPRI5, TSIT5, VERN6, VERN7, VERN8, DOP853, VERN9,
-        WILLIAMSON3, CARPENTER_KENNEDY54, KENNEDY43, ROSENBROCK23, ROS3P, RODAS4, RODAS5P,
+        WILLIAMSON3, CARPENTER_KENNEDY54, CALVO64, KENNEDY43, KENNEDY54, ROSENBROCK23, ROS3P, ROS34PW2, RODAS4, RODAS5P,
         IMPLICIT_EULER, TRAPEZOID, TRBDF2, KVAERNO3, KVAERNO4, KVAERNO5, KENCARP3, KENCARP4, KENCARP5,
-        RADAU5, RADAU9, RADAU13, ADAMS, BDF, AUTO,
+        RADAU5, RADAU9, RADAU13, ADAMS, GBS, TAYLOR, BDF, AUTO,
     )
 }  # fmt: skip
 """The name of a method -> its coefficients."""
@@ -43,17 +45,21 @@ def is_implicit(method: Method) -> bool:
     >>> is_implicit(BDF), is_implicit(ADAMS)
     (True, False)
     """
-    return method.is_stiff if isinstance(method, Multistep) else not isinstance(method, Tableau)
+    return (
+        method.is_stiff if isinstance(method, Multistep) else not isinstance(method, (Tableau, Taylor, Extrapolation))
+    )
 
 
 __all__ = [
     "METHODS",
     "EsdirkTableau",
+    "Extrapolation",
     "Method",
     "Multistep",
     "RadauTableau",
     "RosenbrockTableau",
     "Tableau",
+    "Taylor",
     "is_implicit",
     "tableau",
 ]

@@ -43,8 +43,6 @@ class RosenbrockTableau:
     """(degree, s + 2): the dense output in U and h times f at both ends, from theta^1 upwards."""
     is_last_stage_at_end: bool
     """Whether the last stage takes f at the end of the step."""
-    has_own_dense_output: bool
-    """Whether the dense output is in U alone; else it takes f, which is y' only without a mass matrix."""
 
 
 def rosenbrock(
@@ -100,7 +98,6 @@ def rosenbrock(
         error=np.array(error, dtype=float),
         interpolant=dense,
         is_last_stage_at_end=bool(np.array_equal(matrix[-1], m) and c[-1] == 1),
-        has_own_dense_output=H is not None,
     )
 
 
@@ -146,6 +143,24 @@ _ROS3P = transformed(
     [[2 / 3, 0, 1 / 3], [2 / 3 - 1 / 3, 0 - 1 / 3, 1 / 3 - 1 / 3]],
 )
 ROS3P = rosenbrock("ros3p", 3, _G, _ROS3P["a"], _ROS3P["C"], _ROS3P["d"], _ROS3P["c"], *_ROS3P["weights"])
+
+# J. Rang, L. Angermann, New Rosenbrock W-methods of order 3 for partial differential algebraic equations of index 1, BIT 45
+# (2005) 761: ROS34PW2. It has order 3 for any matrix in place of J, so an approximate Jacobian does.
+_W3 = [2.4212380706095346e-01, -1.2232505839045147, 1.5452602553351020, 4.3586652150845900e-01]
+_W2 = [3.7810903145819369e-01, -9.6042292212423178e-02, 0.5, 2.1793326075422950e-01]
+_ROS34PW2 = transformed(
+    [[8.7173304301691801e-01], [8.4457060015369423e-01, -1.1299064236484185e-01], [0, 0, 1]],
+    [
+        [-8.7173304301691801e-01],
+        [-9.0338057013044082e-01, 5.4180672388095326e-02],
+        [2.4212380706095346e-01, -1.2232505839045147, 5.4526025533510214e-01],
+    ],
+    _W3[3],
+    [_W3, [b - other for b, other in zip(_W3, _W2)]],
+)
+ROS34PW2 = rosenbrock(
+    "ros34pw2", 3, _W3[3], _ROS34PW2["a"], _ROS34PW2["C"], _ROS34PW2["d"], _ROS34PW2["c"], *_ROS34PW2["weights"]
+)
 
 # Hairer, Wanner II, IV.7 and the code RODAS.
 _A4 = [1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950]

@@ -1,17 +1,4 @@
-"""One stepper for each family of methods.
-
-A stepper makes one step of a method; the loops (``loop.py``) know nothing else of it:
-
-    memory = stepper.start(problem, t, y, slope, h)         what a step needs from the step before; slope is y', h a guess of its size
-    y_new, stages = stepper.step(problem, t, t_new, y, memory)
-    error = stepper.error(h, stages)                        (m, n): estimates of the local error; with
-                                                            ``is_variable_order``, at order k, k - 1, k + 1
-    count = stepper.spent(stages)                           the number of evaluations of f in the step
-    memory = stepper.advance(stages)                        after the step was accepted
-    c = stepper.polynomial(problem, t, t_new, y, stages)        (degree, n): y(t + theta h) = y + sum_j c[j] theta^(j + 1)
-
-with h = t_new - t. ``start`` and ``step`` return arrays of fixed shapes, so that the loops compile.
-"""
+"""One stepper for each family of methods (``Stepper``); the loops know nothing else of a method."""
 
 from __future__ import annotations
 
@@ -19,17 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from ..methods import EsdirkTableau, Method, Multistep, RadauTableau, RosenbrockTableau, Switching
+from ..methods import (
+    EsdirkTableau,
+    Extrapolation,
+    Method,
+    Multistep,
+    RadauTableau,
+    RosenbrockTableau,
+    Switching,
+    Taylor,
+)
 from .esdirk import EsdirkStepper
 from .explicit import ExplicitStepper
+from .extrapolation import ExtrapolationStepper
 from .multistep import Adams, BackwardDifferences
 from .radau import RadauStepper
 from .rosenbrock import RosenbrockStepper
 from .switching import SwitchingStepper
+from .taylor import TaylorStepper
 
 
-def stepper_of(method: Method, dtype: np.dtype[Any]) -> Any:
-    """Return the stepper of a method, for a state of a dtype."""
+def stepper_of(method: Method, dtype: np.dtype[Any], rtol: Any, atol: Any) -> Any:
+    """Return the stepper of a method, for a state of a dtype, with the tolerances."""
+    if isinstance(method, Taylor):
+        return TaylorStepper(method.name, method.order_for(_tightest(rtol, atol)), dtype)
+    if isinstance(method, Extrapolation):
+        return ExtrapolationStepper(method, dtype, _tightest(rtol, atol))
     if isinstance(method, RosenbrockTableau):
         return RosenbrockStepper(method, dtype)
     if isinstance(method, EsdirkTableau):
@@ -41,3 +43,9 @@ def stepper_of(method: Method, dtype: np.dtype[Any]) -> Any:
     if isinstance(method, Switching):
         return SwitchingStepper(method, dtype)
     return ExplicitStepper(method, dtype)
+
+
+def _tightest(rtol: Any, atol: Any) -> float:
+    """Return the relative tolerance for which a method chooses its order; without one, the absolute tolerance."""
+    relative = float(np.min(rtol))
+    return relative if relative > 0.0 else float(np.min(atol))

@@ -11,17 +11,18 @@ from ...core import constant
 from ..methods.esdirk import EsdirkTableau
 from ..newton import attached, newton
 from ..problem import Problem
+from .stepper import Stepper
 
 
-class EsdirkStepper:
-    """The step of an ``EsdirkTableau``. The memory is y' at the start of the step (n,).
+class EsdirkStepper(Stepper):
+    """The step of an ``EsdirkTableau``. The memory is f at the start of the step (n,).
 
     A stage that Newton's method does not find makes the error infinite: the step is tried again, shorter.
 
     tableau: the method. dtype: of the state.
     """
 
-    is_variable_order = is_switching = False
+    jacobians = factorisations = 1
 
     def __init__(self, tableau: EsdirkTableau, dtype: np.dtype[Any]) -> None:
         self.tableau = tableau
@@ -29,8 +30,6 @@ class EsdirkStepper:
         self.is_adaptive = len(tableau.error) > 0
         self.a, self.c = tableau.a.astype(dtype), tableau.c
         self.error_weights = tableau.error.astype(dtype)
-        self.evaluations = self.dense_evaluations = 0
-        self.jacobians = self.factorisations = 1
 
     def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> NDArray[Any]:
         return slope
@@ -90,7 +89,7 @@ def _search(
         k[i] = (u - base) / weight
     if not stepper.is_adaptive:
         return stages, np.zeros((1, len(y))), count
-    error = solve(problem.massed(h * np.dot(stepper.error_weights, k))) / weight
+    error = solve(h * np.dot(stepper.error_weights, k)) / weight
     return stages, np.where(is_found, np.abs(error), np.inf)[None], count
 
 

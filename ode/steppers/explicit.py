@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 
 from ..methods.tableau import Tableau
 from ..problem import Problem
+from .stepper import Stepper
 
 
-class ExplicitStepper:
+class ExplicitStepper(Stepper):
     """The step of a ``Tableau``. The memory is f at the start of the step, (1, n); the stages are all derivatives (s + 1, n).
 
     tableau: the method. dtype: of the state.
     """
-
-    is_variable_order = is_switching = False
 
     def __init__(self, tableau: Tableau, dtype: np.dtype[Any]) -> None:
         self.name, self.order, self.error_order = tableau.name, tableau.order, tableau.error_order
@@ -29,7 +28,6 @@ class ExplicitStepper:
         self.dense = tableau.dense_output(dtype)
         self.evaluations = len(self.fractions)
         self.dense_evaluations = len(self.dense.fractions)
-        self.jacobians = self.factorisations = 0
 
     def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> NDArray[Any]:
         return slope[None]

@@ -22,19 +22,19 @@ from ..methods.multistep import Multistep
 from ..newton import attached, newton
 from ..orders import Orders
 from ..problem import Problem
+from .stepper import Stepper
 
 Memory = tuple[NDArray[Any], NDArray[Any]]
 """The times (K,) of the last steps, the latest first, and phi (K, n)."""
 
 
-class _Stepper:
+class _Multistep(Stepper):
     """What the two families share.
 
     method: the method. dtype: of the state.
     """
 
-    is_variable_order, is_switching, is_adaptive = True, False, True
-    dense_evaluations = 0
+    is_variable_order = True
 
     def __init__(self, method: Multistep, dtype: np.dtype[Any], growth: float) -> None:
         self.name, self.order, self.error_order = method.name, method.order, 2
@@ -84,7 +84,7 @@ class _Stepper:
         return np.stack(rows)
 
 
-class BackwardDifferences(_Stepper):
+class BackwardDifferences(_Multistep):
     """Backward differentiation formulas. A step that Newton's method does not find has an infinite error."""
 
     jacobians = factorisations = 1
@@ -131,10 +131,8 @@ def _estimates(phi: NDArray[Any], gaps: NDArray[Any], sigma: NDArray[Any], k: in
     return np.where(is_found, np.abs(np.stack(rows)), np.inf)
 
 
-class Adams(_Stepper):
+class Adams(_Multistep):
     """Adams-Bashforth-Moulton pairs: predict, evaluate, correct with one order more, evaluate."""
-
-    jacobians = factorisations = 0
 
     def __init__(self, method: Multistep, dtype: np.dtype[Any]) -> None:
         super().__init__(method, dtype, 2.0)

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from ..methods.rosenbrock import RosenbrockTableau
 from ..problem import Problem
+from .stepper import Stepper
 
 
-class RosenbrockStepper:
+class RosenbrockStepper(Stepper):
     """The step of a ``RosenbrockTableau``. The memory is f at the start of the step (n,).
 
     The Jacobian is differentiated like everything else in a step: the order of the gradient rests on it.
@@ -19,12 +20,11 @@ class RosenbrockStepper:
     tableau: the method. dtype: of the state.
     """
 
-    is_variable_order = is_switching = False
+    jacobians = factorisations = 1
 
     def __init__(self, tableau: RosenbrockTableau, dtype: np.dtype[Any]) -> None:
         self.tableau = tableau
         self.name, self.order, self.error_order = tableau.name, tableau.order, tableau.error_order
-        self.is_adaptive = True
         self.a, self.C = tableau.a.astype(dtype), tableau.C.astype(dtype)
         self.c, self.d = tableau.c, tableau.d
         self.m, self.error_weights = tableau.m.astype(dtype), tableau.error.astype(dtype)
@@ -32,11 +32,9 @@ class RosenbrockStepper:
         stages = len(self.c)
         self.evaluations = stages if tableau.is_last_stage_at_end else stages + 1
         self.evaluations -= 1  # f at the start is the memory
-        self.dense_evaluations = 0
-        self.jacobians = self.factorisations = 1
 
     def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> NDArray[Any]:
-        return problem.massed(slope)
+        return slope
 
     def step(
         self, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: NDArray[Any]
@@ -50,7 +48,7 @@ class RosenbrockStepper:
         for i in range(1, len(self.c)):
             time = t_new if self.c[i] == 1.0 else t + self.c[i] * h  # not t + h, which may lie behind a stop
             f = problem.rhs(time, y + np.dot(self.a[i], u))
-            u[i] = solve(f + problem.massed(np.dot(self.C[i] / h, u)) + (h * self.d[i]) * drift)
+            u[i] = solve(f + np.dot(self.C[i] / h, u) + (h * self.d[i]) * drift)
         y_new = y + np.dot(self.m, u)
         if not self.tableau.is_last_stage_at_end:
             f = problem.rhs(t_new, y_new)

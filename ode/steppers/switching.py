@@ -22,6 +22,7 @@ from ..methods.switching import Switching
 from ..problem import Problem
 from .explicit import ExplicitStepper
 from .rosenbrock import RosenbrockStepper
+from .stepper import Stepper
 
 PATIENCE = 10
 """The number of steps that look stiff, without as many that do not, after which the solve switches."""
@@ -64,14 +65,13 @@ class Choice:
             self.suspicious = 0
 
 
-class SwitchingStepper:
+class SwitchingStepper(Stepper):
     """The step of a ``Switching``. The memory is f at the start of the step, and the vector of the power method.
 
     method: the methods. dtype: of the state.
     """
 
-    is_variable_order, is_switching, is_adaptive = False, True, True
-    dense_evaluations = 0
+    is_switching = True
     jacobians = factorisations = 1
 
     def __init__(self, method: Switching, dtype: np.dtype[Any]) -> None:

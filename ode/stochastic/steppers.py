@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import constant
+from ..steppers.stepper import Stepper
 from .methods import Method, Milstein, RosslerTableau, StratonovichTableau
 from .problem import StochasticProblem
 
@@ -27,15 +28,11 @@ def stepper_of(method: Method, is_adaptive: bool) -> Any:
     return HalvedStepper(stepper) if is_adaptive else stepper
 
 
-class Stepper:
+class StochasticStepper(Stepper):
     """What all steps have in common.
 
     stages holds the change of y, the estimate of the error (1, n), and the path at the end of the step.
     """
-
-    dense_evaluations = jacobians = factorisations = 0
-    is_adaptive = True
-    is_variable_order = is_switching = False
 
     def __init__(self, method: Method, evaluations: int) -> None:
         self.method, self.name, self.order, self.evaluations = method, method.name, method.order, evaluations
@@ -84,7 +81,7 @@ def _over(t: float, t_new: float, before: Memory, after: Memory) -> tuple[float,
     return h, after[0] - before[0], after[1] - before[1] - h * before[0]
 
 
-class RosslerStepper(Stepper):
+class RosslerStepper(StochasticStepper):
     """The step of a ``RosslerTableau``.
 
     The estimate of the error is the difference to the method of order 1 that the same stages contain: Euler's drift, and
@@ -130,7 +127,7 @@ class RosslerStepper(Stepper):
         return change, (np.abs(drift) + np.abs(correction))[None]
 
 
-class StratonovichStepper(Stepper):
+class StratonovichStepper(StochasticStepper):
     """The step of a ``StratonovichTableau``."""
 
     def __init__(self, method: StratonovichTableau) -> None:
@@ -153,7 +150,7 @@ class StratonovichStepper(Stepper):
         return change, np.zeros((1, len(y)))
 
 
-class MilsteinStepper(Stepper):
+class MilsteinStepper(StochasticStepper):
     """The step of Milstein's method."""
 
     def __init__(self, method: Milstein) -> None:
@@ -169,13 +166,13 @@ class MilsteinStepper(Stepper):
         return change, np.zeros((1, len(y)))
 
 
-class HalvedStepper(Stepper):
+class HalvedStepper(StochasticStepper):
     """Two half steps of a method; their difference to one whole step is the estimate of the error.
 
     inner: the stepper of the method.
     """
 
-    def __init__(self, inner: Stepper) -> None:
+    def __init__(self, inner: StochasticStepper) -> None:
         super().__init__(inner.method, 3 * inner.evaluations)
         self.inner = inner
 

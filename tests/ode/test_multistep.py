@@ -37,7 +37,7 @@ def memory_of(width, times, x):
 def test_a_polynomial_of_the_order_is_solved_exactly_with_unequal_steps(name, is_stiff, order):
     degree = order if is_stiff else order + 1  # the corrector has one order more
     p = np.polynomial.Polynomial(np.random.default_rng(degree).normal(size=degree + 1))
-    stepper = stepper_of(Multistep(name, is_stiff, order), np.dtype(float))
+    stepper = stepper_of(Multistep(name, is_stiff, order), np.dtype(float), 1e-6, 1e-9)
     stepper.orders.order = order
     times = -np.cumsum(np.random.default_rng(1).uniform(0.06, 0.2, stepper.width))
     known = p(times) if is_stiff else p.deriv()(times)
@@ -54,7 +54,7 @@ def test_a_polynomial_of_the_order_is_solved_exactly_with_unequal_steps(name, is
 
 @pytest.mark.parametrize("name, is_stiff, order", FAMILIES)
 def test_the_order_of_convergence(name, is_stiff, order):
-    stepper = stepper_of(Multistep(name, is_stiff, order), np.dtype(float))
+    stepper = stepper_of(Multistep(name, is_stiff, order), np.dtype(float), 1e-6, 1e-9)
     problem = problem_of(driven, driven_exact(0.5))
     claimed = order if is_stiff else order + 1
     errors = []

@@ -19,6 +19,7 @@ ACCURATE = {
     "implicit_euler": 1e-3,
     "rosenbrock23": 1e-4,
     "ros3p": 1e-5,
+    "ros34pw2": 1e-5,
     "rodas4": 1e-6,
     "rodas5p": 1e-6,
     "radau5": 1e-6,
@@ -78,6 +79,37 @@ def test_radau_methods_are_collocation(name):
     assert np.allclose((method.c[:, None] ** np.arange(1, s + 1)) @ method.interpolant, np.eye(s), atol=1e-9)
 
 
+def test_ros34pw2_meets_the_order_conditions_for_any_matrix():
+    """Hairer, Wanner II, IV.7.(7.21'), and the conditions of a method whose matrix is not the Jacobian (IV.7.11)."""
+    method = METHODS["ros34pw2"]
+    gammas = np.linalg.inv(np.eye(4) / method.gamma - method.C)
+    a, b = method.a @ gammas, method.m @ gammas
+    alpha, gamma = a.sum(axis=1), gammas.sum(axis=1)
+    sums = [
+        b.sum(),
+        b @ alpha,
+        b @ gamma,
+        b @ alpha**2,
+        b @ a @ alpha,
+        b @ a @ gamma,
+        b @ gammas @ alpha,
+        b @ gammas @ gamma,
+    ]
+    assert np.allclose(sums, [1, 1 / 2, 0, 1 / 3, 1 / 6, 0, 0, 0], atol=1e-14)
+
+
+@pytest.mark.parametrize("matrix", [np.zeros((2, 2)), np.array([[-1.0, 0.5], [0.0, -2.0]])])
+def test_a_rosenbrock_w_method_has_its_order_with_an_approximate_jacobian(matrix):
+    errors = [
+        abs(
+            odesolve(driven, driven_exact(0.0), [0, 2], method="ros34pw2", steps=n, jacobian=lambda t, y: matrix).y[-1]
+            - driven_exact(2.0)
+        ).max()
+        for n in (160, 320)
+    ]
+    assert np.log2(errors[0] / errors[1]) > 2.7
+
+
 def test_the_error_weights_of_radau5_are_the_published_ones():
     weights = np.array([-13 - 7 * np.sqrt(6), -13 + 7 * np.sqrt(6), -1]) / 3  # Hairer, Wanner II, IV.8
     assert np.allclose(METHODS["radau5"].error, weights)
@@ -90,7 +122,7 @@ def test_a_stage_that_newtons_method_does_not_find_shortens_the_step():
 
 @pytest.mark.parametrize("problem, name", [
     ("vdpol", "rodas5p"), ("rober", "rodas5p"), ("orego", "rodas5p"), ("hires", "rodas5p"), ("hires", "rodas4"),
-    ("rober", "rodas4"), ("hires", "ros3p"), ("hires", "rosenbrock23"),
+    ("rober", "rodas4"), ("hires", "ros3p"), ("hires", "rosenbrock23"), ("hires", "ros34pw2"),
     ("rober", "kvaerno5"), ("hires", "kvaerno5"), ("orego", "kencarp4"), ("hires", "trbdf2"), ("hires", "implicit_euler"),
     ("pollution", "rodas5p"), ("chemakzo_ode", "radau5"), ("rober", "radau5"), ("orego", "radau9"), ("hires", "radau13"),
 ])  # fmt: skip
@@ -198,7 +230,9 @@ class TestGradients:
     def loss(self, y0, mu, method, tol=1e-5):
         return odesolve(van_der_pol, y0, [0.0, 0.5, 1.0], mu, method=method, rtol=tol, atol=tol).y[1:].sum()
 
-    @pytest.mark.parametrize("name", ["rosenbrock23", "ros3p", "rodas4", "rodas5p", "trbdf2", "kvaerno5", "radau5"])
+    @pytest.mark.parametrize(
+        "name", ["rosenbrock23", "ros3p", "ros34pw2", "rodas4", "rodas5p", "trbdf2", "kvaerno5", "radau5"]
+    )
     def test_against_forward_sensitivities(self, name):
         """s' = J s + df/dmu, solved with the problem by a method of high order."""
         y0, mu = np.array([1.2, 0.3]), 5.0

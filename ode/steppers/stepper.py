@@ -1,0 +1,36 @@
+"""What the loops know of a family of methods."""
+
+from __future__ import annotations
+
+
+class Stepper:
+    """One step of a method; a family of methods overrides what differs.
+
+    memory = stepper.start(problem, t, y, slope, h)         what a step needs from the step before; h is a guess of its size
+    h = stepper.size(problem, y, memory)                    with ``proposes_sizes``: the size of the next step, unsigned
+    y_new, stages = stepper.step(problem, t, t_new, y, memory)
+    error = stepper.error(h, stages)                        (m, n): estimates of the local error; with
+                                                            ``is_variable_order``, those that its ``orders`` take
+    count = stepper.spent(stages)                           the number of evaluations of f in the step
+    memory = stepper.advance(stages)                        after the step was accepted
+    c = stepper.polynomial(problem, t, t_new, y, stages)        (degree, n): y(t + theta h) = y + sum_j c[j] theta^(j + 1)
+
+    with h = t_new - t. ``start`` and ``step`` return arrays of fixed shapes, so that the loops compile.
+    """
+
+    is_adaptive = True
+    """Whether there is an error estimate."""
+    is_variable_order = False
+    """Whether ``orders`` chooses the order and the size of the next step."""
+    is_switching = False
+    """Whether ``choice`` counts the steps that solve equations."""
+    proposes_sizes = False
+    """Whether the size of a step is known before it is made."""
+    wants_polynomials = False
+    """Whether the solve takes values between the steps, whose error a variable order may then control."""
+    dense_evaluations = 0
+    """The number of evaluations of f that a polynomial takes."""
+    jacobians = 0
+    """The number of Jacobians in a step."""
+    factorisations = 0
+    """The number of factorisations in a step."""
