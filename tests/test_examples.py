@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 MAIN_JOB = ROOT / "examples" / "lynx_hare.py"
 CHECKED_WITH_THEIR_PACKAGE = {"orbit_design", "pendulum_period"}  # in tests/physics
+CHECKED_HERE = {"ten_bar_truss", "sparse_diagnosis"}
 CHECKED_WITH_THEIR_PACKAGE |= {"spectral_graph_design", "low_rank_image_recovery"}  # in tests/linalg
 CHECKED_WITH_THEIR_PACKAGE |= {"inverse_conductivity", "kalman_nile", "sheet_with_fibres"}  # in tests/linalg
 CHECKED_WITH_THEIR_PACKAGE |= {"southern_oscillation"}  # in tests/linalg
@@ -27,7 +28,7 @@ CHECKED_WITH_THEIR_PACKAGE |= {
 SCRIPTS = sorted(
     path
     for path in (ROOT / "examples").glob("*.py")
-    if path != MAIN_JOB and path.stem not in CHECKED_WITH_THEIR_PACKAGE
+    if path != MAIN_JOB and path.stem not in CHECKED_WITH_THEIR_PACKAGE | CHECKED_HERE
 )
 
 
@@ -59,6 +60,22 @@ def test_the_best_angle_of_a_throw_is_45_degrees_without_air_and_flatter_with_it
     assert throws.distance(20.0, 0.7, 0.0) == pytest.approx(20.0**2 * np.sin(1.4) / throws.GRAVITY, rel=1e-3)
     with_air = np.rad2deg(throws.best_angles(np.array([20.0, 40.0, 60.0])))
     assert with_air == pytest.approx([43.87, 41.39, 38.88], abs=0.2)
+
+
+def test_the_truss_of_ten_bars_has_the_published_weight_and_prices():
+    truss = loaded(ROOT / "examples" / "ten_bar_truss.py")
+    found = truss.design()
+    assert found.converged and found.value == pytest.approx(truss.PUBLISHED, abs=0.01)
+    assert truss.saved_by_displacement() == pytest.approx(np.sum(np.abs(found.multipliers[1])), rel=1e-6)
+
+
+def test_few_measurements_diagnose_tumours():
+    diagnosis = loaded(ROOT / "examples" / "sparse_diagnosis.py")
+    train, validation, test = diagnosis.split()
+    weight, model = diagnosis.learned(train, validation, steps=8)
+    kept = np.count_nonzero(model["weights"])
+    assert 0.5 < weight / 0.0066 < 2.0 and 5 <= kept <= 20
+    assert diagnosis.accuracy(model, test) > 0.95
 
 
 def test_the_speed_of_sound_is_found_from_echoes_within_a_megabyte(monkeypatch):
