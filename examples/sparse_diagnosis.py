@@ -12,6 +12,7 @@ a function of the weight, through the fitted model, and morula differentiates it
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -23,7 +24,7 @@ from morula.optim.proximal import L1, Separable, Zero
 
 def split():
     """Return three parts of the patients, each the scaled measurements and the diagnoses as -1 and 1."""
-    data = load_breast_cancer()
+    data: Any = load_breast_cancer()
     X, y = data.data, 2.0 * data.target - 1.0
     parts = np.array_split(np.random.default_rng(0).permutation(len(y)), 3)
     mean, deviation = X[parts[0]].mean(axis=0), X[parts[0]].std(axis=0)
@@ -69,7 +70,8 @@ def accuracy(model, patients):
 def main(picture: str | None = None) -> None:
     train, validation, test = split()
     weight, model = learned(train, validation)
-    names = load_breast_cancer().feature_names
+    data: Any = load_breast_cancer()
+    names = data.feature_names
     order = np.argsort(-np.abs(model["weights"]))
     kept = [i for i in order if model["weights"][i] != 0.0]
     print(f"weight {weight:.4f}; {len(kept)} of {len(names)} measurements are used, most of all:")

@@ -12,6 +12,7 @@ would be saved for each unit by which a limit is relaxed; they agree with the de
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def weight(areas):
     return DENSITY * np.sum(LENGTHS * areas)
 
 
-def design(stress_limit=25.0, displacement_limit=2.0):
+def design(stress_limit=25.0, displacement_limit=2.0) -> Any:
     """Return the lightest design; its multipliers are those of the stresses and of the displacements."""
     return minimize(
         weight,

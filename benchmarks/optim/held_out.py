@@ -11,7 +11,7 @@ import morula as mo
 from morula.optim import least_squares, minimize, quadratic_program, root
 
 from .program import Function, Program
-from .programs import diabetes, in_optimistix, in_torch, sum_of
+from .programs import MINPACK, diabetes, in_optimistix, in_torch, sum_of
 
 
 def wood(x: Any) -> Any:
@@ -155,9 +155,7 @@ PROGRAMS = [
         lambda b, t, y: least_squares(decays, b, t, y).x,
         lambda b, *a: decays_slope(b, a[1], a[2]).T @ decays(b, a[1], a[2]),
         in_scipy=lambda b, t, y: (
-            scipy.optimize.least_squares(
-                decays, b, decays_slope, method="lm", args=(t, y), xtol=1e-12, ftol=1e-12, gtol=1e-12
-            ).x
+            MINPACK(decays, b, decays_slope, method="lm", args=(t, y), xtol=1e-12, ftol=1e-12, gtol=1e-12).x
         ),
         in_jax=decays_in_jax,
     ),

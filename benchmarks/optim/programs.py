@@ -14,6 +14,9 @@ from morula.optim import BFGS, LBFGS, fixed_point, least_squares, minimize, root
 
 from .program import Function, Program
 
+MINPACK: Any = scipy.optimize.least_squares
+"""Its annotations do not admit a function as the Jacobian."""
+
 
 def rosenbrock(x: Any) -> Any:
     return sum_of(100.0 * (x[1::2] - x[::2] ** 2) ** 2 + (1.0 - x[::2]) ** 2)
@@ -75,7 +78,8 @@ def starts(n: int) -> tuple[np.ndarray, ...]:
 def cancer(n: int) -> tuple[np.ndarray, ...]:
     from sklearn.datasets import load_breast_cancer
 
-    X, y = load_breast_cancer(return_X_y=True)
+    loaded: Any = load_breast_cancer(return_X_y=True)
+    X, y = loaded
     X = (X - X.mean(0)) / X.std(0)
     X = np.concatenate([X, np.ones((len(X), 1))], axis=1)[:n]
     return np.zeros(X.shape[1]), X, 2.0 * y[:n] - 1.0
@@ -134,7 +138,8 @@ def tangent_part(b: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:
 def diabetes(n: int) -> tuple[Any, ...]:
     from sklearn.datasets import load_diabetes
 
-    X, y = load_diabetes(return_X_y=True)
+    loaded: Any = load_diabetes(return_X_y=True)
+    X, y = loaded
     X, y = 20.0 * X[:n], (y[:n] - y[:n].mean()) / y[:n].std()
     half = len(y) // 2
     return 0.1, X[:half], y[:half], X[half:], y[half:]
@@ -362,9 +367,7 @@ PROGRAMS = [
         lambda b, x, y: least_squares(rational, b, x, y).x,
         lambda b, *a: tangent_part(b, a[1], a[2]),
         in_scipy=lambda b, x, y: (
-            scipy.optimize.least_squares(
-                rational, b, rational_slope, method="lm", args=(x, y), xtol=1e-12, ftol=1e-12, gtol=1e-12
-            ).x
+            MINPACK(rational, b, rational_slope, method="lm", args=(x, y), xtol=1e-12, ftol=1e-12, gtol=1e-12).x
         ),
         in_jax=fit_in_optimistix,
     ),

@@ -19,6 +19,7 @@ from tests.optim.more_garbow_hillstrom import PROBLEMS
 from tests.optim.test_nist import DATA, MODELS, digits
 
 from ..report import Table, markdown
+from .programs import MINPACK
 
 Fit = Callable[[Any, np.ndarray], tuple[np.ndarray, int]]
 """Returns the answer and the number of evaluations, from residuals and a start."""
@@ -40,9 +41,7 @@ def ours_dogleg(r: Any, start: np.ndarray) -> tuple[np.ndarray, int]:
 def scipys(method: str) -> Fit:
     def fit(r: Any, start: np.ndarray) -> tuple[np.ndarray, int]:
         slopes = mo.jacobian(r)
-        found = scipy.optimize.least_squares(
-            r, start, lambda x: slopes(x), method=method, xtol=1e-14, ftol=1e-14, gtol=1e-14, max_nfev=2000
-        )
+        found = MINPACK(r, start, lambda x: slopes(x), method=method, xtol=1e-14, ftol=1e-14, gtol=1e-14, max_nfev=2000)
         return found.x, found.nfev
 
     return fit
