@@ -45,7 +45,7 @@ def iterate(
     history = np.zeros((limit + 1, *b.shape[1:]))
     history[0] = norm
     measure = _measure(method, A, M, residual, norm, target, rtol, 0.0)
-    iterations, steps = 0, np.zeros(b.shape[1], int) if several else 0
+    iterations, steps = 0, np.zeros(b.shape[1:], int)
     code = choose(measure <= target, CONVERGED, RUNNING if limit > 0 else MAX_ITERATIONS)
     while some(code == RUNNING):
         last, kept, kept_residual, kept_norm = measure, x, residual, norm
@@ -71,7 +71,7 @@ def iterate(
         if several:
             found = np.where(live, run.solution(), found)
         else:
-            found, ended, broken, steps = run.solution(), run.ended, run.broken, iterations
+            found, ended, broken = run.solution(), run.ended, run.broken
         x = x + norm * found
         residual = b - A @ x
         norm = norm_of(residual)
@@ -88,8 +88,11 @@ def iterate(
         x, norm, measure = choose(is_worse, kept, x), choose(is_worse, kept_norm, norm), choose(is_worse, last, measure)
         now = choose((now != RUNNING) & (measure <= enough), CONVERGED, now)
         code = choose(running, now, code)
-    places = np.arange(limit + 1)
-    history = np.where((places[:, None] if several else places) < steps, history, norm)
+    # Entries after the last step are not read: with several columns, each has its own last step.
+    if several:
+        history = np.where(np.arange(limit + 1)[:, None] < steps, history, norm)
+    else:
+        history[iterations] = norm
     return x, iterations, norm, history, code
 
 
