@@ -8,6 +8,7 @@ that it watches; ``problem`` and ``state`` present the user's f and its structur
 ``solve`` checks the arguments (``arguments``) and returns a ``Solution``, with its ``dense_output``.
 """
 
+from .consistency import consistent_start
 from .control import CONTROLS, StepControl
 from .dense_output import DenseOutput
 from .events import Event
@@ -43,6 +44,7 @@ __all__ = [
     "Taylor",
     "Trajectory",
     "compose",
+    "consistent_start",
     "esdirk",
     "extrapolation",
     "jacobian_pattern",

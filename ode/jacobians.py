@@ -4,11 +4,12 @@ A form has the matrix's structure: ``DenseJacobian`` and ``BandedJacobian`` are 
 the user's. ``SparseJacobian`` has a pattern, and ``KrylovJacobian`` only products with J. Each has ``entries(rhs, t, y)``, the
 numbers of J in an array of its own kind, and from these
 
-    solver(rhs, entries, shift, is_transposed)          of (shift - J) x = b, or (shift - J^T) x = b
-    coupled(rhs, entries, mixing, is_transposed)        of sum_j mixing_ij x_j - J_i x_i = b_i, or with J_i^T
+    solver(rhs, entries, shift, is_transposed, mass)        of (shift M - J) x = b, or (shift M^T - J^T) x = b
+    coupled(rhs, entries, mixing, is_transposed, mass)      of sum_j mixing_ij M x_j - J_i x_i = b_i, or with M^T and J_i^T
 
-where ``mixing`` is (s, s), the entries of the last are those of s Jacobians (s, ...), and x and b are (s, n). All are
-differentiable like the rest of a step. A shift may be complex.
+where ``mixing`` is (s, s), the entries of the last are those of s Jacobians (s, ...), and x and b are (s, n). ``mass`` is the
+diagonal of M (n,), all of it (n, n), or None for the unit matrix. All are differentiable like the rest of a step. A shift may
+be complex.
 """
 
 from __future__ import annotations
@@ -38,9 +39,11 @@ class DenseJacobian:
         """Return J (n, n)."""
         return jacfwd(lambda y: rhs(t, y))(y)
 
-    def solver(self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
+    def solver(
+        self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool, mass: Any = None
+    ) -> Solver:
         n = len(entries)
-        matrix = shift * np.eye(n, dtype=entries.dtype) - entries
+        matrix = shift * _full(mass, n, entries.dtype) - entries
         if n <= SMALL:
             inverse = np.linalg.inv(matrix)
             if is_transposed:
@@ -49,9 +52,12 @@ class DenseJacobian:
         factors = lu_factor(matrix, check_finite=False)
         return lambda b: lu_solve(factors, b, 1 if is_transposed else 0, check_finite=False)
 
-    def coupled(self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool) -> Solver:
+    def coupled(
+        self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool, mass: Any = None
+    ) -> Solver:
         s, n = entries.shape[:2]
-        blocks = mixing[:, None, :, None] * np.eye(n)[None, :, None, :]
+        M = _full(mass, n, entries.dtype)
+        blocks = mixing[:, None, :, None] * (M.T if is_transposed else M)[None, :, None, :]
         for i in range(s):
             blocks[i, :, i, :] -= entries[i].T if is_transposed else entries[i]
         matrix = blocks.reshape(s * n, s * n)
@@ -106,13 +112,17 @@ class BandedJacobian:
             rows, columns = there, np.broadcast_to(here, there.shape)
         return np.where((there >= 0) & (there < n), entries[np.clip(rows, 0, n - 1), columns % groups], 0.0)
 
-    def solver(self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
+    def solver(
+        self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool, mass: Any = None
+    ) -> Solver:
         below, above = (self.upper, self.lower) if is_transposed else (self.lower, self.upper)
         diagonal = (np.arange(below + above + 1) == above).astype(entries.dtype)
-        bands = (shift * diagonal)[:, None] - self.bands(entries, is_transposed)
+        bands = (shift * diagonal)[:, None] * (1.0 if mass is None else mass) - self.bands(entries, is_transposed)
         return lambda b: solve_banded((below, above), bands, b, check_finite=False)
 
-    def coupled(self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool) -> Solver:
+    def coupled(
+        self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool, mass: Any = None
+    ) -> Solver:
         """The unknowns are taken component by component, which keeps the matrix banded."""
         s, n = entries.shape[:2]
         below, above = (self.upper, self.lower) if is_transposed else (self.lower, self.upper)
@@ -120,7 +130,7 @@ class BandedJacobian:
         bands = np.zeros(((below + above) * s + 2 * s - 1, n, s))
         for j in range(s):
             for i in range(s):
-                bands[wide + i - j, :, j] += mixing[i, j]
+                bands[wide + i - j, :, j] += mixing[i, j] * (1.0 if mass is None else mass)
             own = self.bands(entries[j], is_transposed)
             for k in range(below + above + 1):
                 bands[wide + (k - above) * s, :, j] -= own[k]
@@ -189,15 +199,20 @@ class SparseJacobian:
         rows, columns = self.places
         return compressed[rows, self.colours[columns]]
 
-    def solver(self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
-        solve = self.coupled(rhs, entries[None], np.reshape(shift, (1, 1)), is_transposed)
+    def solver(
+        self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool, mass: Any = None
+    ) -> Solver:
+        solve = self.coupled(rhs, entries[None], np.reshape(shift, (1, 1)), is_transposed, mass)
         return lambda b: solve(b[None])[0]
 
-    def coupled(self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool) -> Solver:
+    def coupled(
+        self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool, mass: Any = None
+    ) -> Solver:
         s, n = len(entries), self.size
         plan = self.plans[s] if s in self.plans else self._plan(s)
         mixed = mixing.T if is_transposed else mixing
-        values = np.concatenate([-entries.reshape(-1), np.repeat(mixed.reshape(-1), n)])
+        diagonals = mixed.reshape(-1, 1) * (np.ones(n) if mass is None else mass)
+        values = np.concatenate([-entries.reshape(-1), diagonals.reshape(-1)])
         data = np.zeros(plan.count, values.dtype)
         np.add.at(data, plan.places, values)
         matrix = self.operator(data, plan.indices, plan.indptr, (s * n, s * n), by_columns=True)
@@ -250,25 +265,42 @@ class KrylovJacobian:
         """Return the place of the linearisation: the state, and the time."""
         return np.append(y, t)
 
-    def solver(self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool) -> Solver:
-        solve = self.coupled(rhs, entries[None], np.reshape(shift, (1, 1)), is_transposed)
+    def solver(
+        self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool, mass: Any = None
+    ) -> Solver:
+        solve = self.coupled(rhs, entries[None], np.reshape(shift, (1, 1)), is_transposed, mass)
         return lambda b: solve(b[None])[0]
 
-    def coupled(self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool) -> Solver:
+    def coupled(
+        self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool, mass: Any = None
+    ) -> Solver:
         s, n = len(entries), entries.shape[1] - 1
 
-        def multiplied(x: NDArray[Any], matrix: NDArray[Any], places: NDArray[Any], is_turned: bool) -> NDArray[Any]:
+        def multiplied(x: NDArray[Any], matrix: Any, places: NDArray[Any], mass: Any, is_turned: bool) -> NDArray[Any]:
             rows = x.reshape(s, n)
             turned = [_product(rhs, places[i], rows[i], is_turned) for i in range(s)]
-            return (np.dot(matrix, rows) - np.stack(turned)).reshape(-1)
+            return (_massed(mass, np.dot(matrix, rows), is_turned) - np.stack(turned)).reshape(-1)
 
+        M = np.ones(n, entries.dtype) if mass is None else mass
         A = self.operator(
-            lambda x, matrix, places: multiplied(x, matrix, places, is_transposed),
+            lambda x, matrix, places, M: multiplied(x, matrix, places, M, is_transposed),
             (s * n, s * n),
-            parameters=(mixing, entries),
-            transpose=lambda x, matrix, places: multiplied(x, matrix.T, places, not is_transposed),
+            parameters=(mixing, entries, M),
+            transpose=lambda x, matrix, places, M: multiplied(x, matrix.T, places, M, not is_transposed),
         )
         return lambda b: self.solve(A, b.reshape(-1), restart=self.restart, rtol=self.rtol).x.reshape(b.shape)
+
+
+def _full(mass: Any, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return M (n, n)."""
+    if mass is None:
+        return np.eye(n, dtype=dtype)
+    return mass[:, None] * np.eye(n, dtype=dtype) if mass.ndim == 1 else mass
+
+
+def _massed(mass: NDArray[Any], rows: NDArray[Any], is_transposed: bool) -> NDArray[Any]:
+    """Return M or M^T times each of the rows (s, n)."""
+    return rows * mass if mass.ndim == 1 else np.dot(rows, mass if is_transposed else mass.T)
 
 
 def _product(rhs: VectorField, place: NDArray[Any], x: NDArray[Any], is_transposed: bool) -> NDArray[Any]:

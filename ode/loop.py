@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import BadInput, constant
+from .consistency import consistent
 from .control import RUNNING, Controller, StepControl
 from .events import Watch, along
 from .first_step import initial_step, trial_step
@@ -46,7 +47,7 @@ def equal_steps(
     ys = np.empty((len(ts), len(y)), y.dtype)
     ys[0] = y
     h, count = 0.0, 1
-    memory = stepper.start(problem, float(ts[0]), y, problem.rhs(float(ts[0]), y), 0.0)
+    memory = stepper.start(problem, float(ts[0]), y, problem.slope(float(ts[0]), y), 0.0)
     for i in range(len(ts) - 1):
         t = float(ts[i])
         h = (float(ts[i + 1]) - t) / steps
@@ -77,7 +78,7 @@ def adaptive_steps(
 ) -> Run:
     """Solve the problem; see ``Run`` for the results."""
     t = float(ts[0])
-    slope = problem.rhs(t, y)
+    slope = problem.slope(t, y)
     start, end = _ends(ts)
     if not np.isfinite(slope).all():
         raise BadInput(f"f is not finite at the start, t = {start:.6g}: it returned {np.asarray(slope).tolist()}")
@@ -91,7 +92,8 @@ def adaptive_steps(
     order = stepper.error_order
     if first_step is None:
         h = trial_step(y, slope, end - start, rtol, atol)
-        h = initial_step(h, y, slope, problem.rhs(t + h, y + h * slope), end - start, order, rtol, atol)
+        if problem.mass is None:
+            h = initial_step(h, y, slope, problem.rhs(t + h, y + h * slope), end - start, order, rtol, atol)
     else:
         h = float(first_step)
     controller = Controller(start, stops, h, order, control, rtol, atol, max_step, max_steps)
@@ -157,7 +159,9 @@ def adaptive_steps(
                     y = watch.changed(i, t, y)
                     if watch.events[i].is_terminal and len(event_times[i]) >= watch.events[i].is_terminal:
                         controller.terminate()
-            memory = stepper.start(problem, t, y, problem.rhs(t, y), h)
+            if problem.mass is not None:
+                y = consistent(problem, t, y)
+            memory = stepper.start(problem, t, y, problem.slope(t, y), h)
             values = watch.after(hit, watch.values(t, y))
             restarts += 1
             if is_stop and _equal(t, t_new):

@@ -25,13 +25,13 @@ MOST = 10
 def newton(
     problem: Problem, t: float, base: NDArray[Any], weight: float, guess: NDArray[Any], solve: Any
 ) -> tuple[NDArray[Any], bool, int]:
-    """Return u with u = base + weight f(t, u), whether the iteration converged, and the number of evaluations of f.
+    """Return u with M (u - base) = weight f(t, u), whether the iteration converged, and the number of evaluations of f.
 
-    ``solve`` solves (1 / weight - J) x = b with a Jacobian near the one at u.
+    ``solve`` solves (M / weight - J) x = b with a Jacobian near the one at u.
     """
 
     def change(u: NDArray[Any]) -> NDArray[Any]:
-        return -solve((u - base) / weight - problem.rhs(t, u))
+        return -solve(problem.massed((u - base) / weight) - problem.rhs(t, u))
 
     return iterated(problem, change, guess, problem.atol + problem.rtol * np.abs(base))
 
@@ -62,10 +62,10 @@ def iterated(
 
 
 def attached(problem: Problem, t: Any, base: NDArray[Any], weight: Any, u: NDArray[Any]) -> NDArray[Any]:
-    """Return u, which solves u = base + weight f(t, u), with its derivative."""
+    """Return u, which solves M (u - base) = weight f(t, u), with its derivative."""
 
     def residual(u: NDArray[Any]) -> NDArray[Any]:
-        return (u - base) / weight - problem.rhs(t, u)
+        return problem.massed((u - base) / weight) - problem.rhs(t, u)
 
     def solver(is_transposed: bool) -> Callable[[Any, Any], Any]:
         return linear(

@@ -1,8 +1,9 @@
-"""The user's f as a function of a time and a vector, and its derivatives."""
+"""The user's f as a function of a time and a vector, its derivatives, and the mass matrix."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from math import sqrt
 from typing import Any
 
@@ -10,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import BadInput, jvp
-from .jacobians import Solver, VectorField
+from .jacobians import DenseJacobian, GivenJacobian, Solver, VectorField
+from .mass import Mass
 from .state import Leaf, pack, unpack
 
 
 class Problem:
-    """y' = rhs(t, y) on vectors (n,).
+    """M y' = rhs(t, y) on vectors (n,).
 
     f, args: the user's function and its further arguments. leaves: the layout of the state. dtype: of the vector.
     jacobian: the form of the Jacobian, for implicit methods. rtol, atol: the tolerances.
+    mass: M; None for the unit matrix.
     """
 
     def __init__(
@@ -30,20 +33,50 @@ class Problem:
         jacobian: Any,
         rtol: Any,
         atol: Any,
+        mass: Mass | None = None,
     ) -> None:
         self.rhs = vector_field(f, args, leaves, dtype)
-        self.dtype, self.jacobian, self.rtol, self.atol = dtype, jacobian, rtol, atol
+        self.dtype, self.jacobian, self.rtol, self.atol, self.mass = dtype, jacobian, rtol, atol, mass
+        self.matrix = None if mass is None else mass.matrix
         tightest = float(np.min(rtol))
         self.kappa = max(10 * 2e-16 / tightest, min(1e-2, sqrt(tightest))) if tightest > 0 else 1e-3
         """The error of a stage of an implicit method relative to the tolerance of the step (RADAU5's choice)."""
 
+    def without_mass(self) -> Problem:
+        """Return the same equation as y' = M^-1 f, for a regular M."""
+        mass, rhs, other = self.mass, self.rhs, copy(self)
+        other.mass = other.matrix = None
+        if mass is not None:
+            other.rhs = lambda t, y: mass.undone(rhs(t, y))
+        return other
+
     def solver(self, t: float, y: NDArray[Any], shift: Any, is_transposed: bool = False) -> Solver:
-        """Return the function that solves (shift - J) x = b, with the Jacobian J of f at t and y, or its transpose."""
-        return self.jacobian.solver(self.rhs, self.jacobian.entries(self.rhs, t, y), shift, is_transposed)
+        """Return the function that solves (shift M - J) x = b, with the Jacobian J of f at t and y, or its transpose."""
+        return self.jacobian.solver(self.rhs, self.jacobian.entries(self.rhs, t, y), shift, is_transposed, self.matrix)
+
+    def massed(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Return M x; for x (s, n), of each row."""
+        return x if self.mass is None else self.mass.times(x)
 
     def time_derivative(self, t: float, y: NDArray[Any]) -> NDArray[Any]:
         """Return the derivative of f with respect to t at a fixed state, (n,)."""
         return jvp(lambda t: self.rhs(t, y), (t,), (1.0,))[1]
+
+    def slope(self, t: float, y: NDArray[Any]) -> NDArray[Any]:
+        """Return y' (n,) at a state that satisfies the algebraic equations: (M - Q J) y' = f + Q f_t."""
+        if self.mass is None:
+            return self.rhs(t, y)
+        drift = jvp(lambda t: self.algebraic(t, y), (t,), (1.0,))[1]
+        return self.algebraic_solver(t, y)(self.rhs(t, y) + drift)
+
+    def algebraic(self, t: float, y: NDArray[Any]) -> NDArray[Any]:
+        """Return Q f (n,), the residual of the algebraic equations."""
+        return self.mass.algebraic(self.rhs(t, y)) if self.mass is not None else np.zeros_like(y)
+
+    def algebraic_solver(self, t: float, y: NDArray[Any]) -> Solver:
+        """Return the function that solves (M - Q J) x = b."""
+        form = DenseJacobian() if isinstance(self.jacobian, GivenJacobian) else self.jacobian
+        return form.solver(self.algebraic, form.entries(self.algebraic, t, y), 1.0, False, self.matrix)
 
 
 def vector_field(f: Callable[..., Any], args: tuple[Any, ...], leaves: Any, dtype: np.dtype[Any]) -> VectorField:

@@ -18,11 +18,13 @@ from .arguments import (
     times_of,
     tolerance,
 )
+from .consistency import check_start
 from .control import MAX_STEPS, SUCCESS, StepControl
 from .dense_output import DenseOutput
 from .events import watch_of
 from .jacobians import KrylovJacobian, jacobian_of
 from .loop import adaptive_steps, equal_steps
+from .mass import mass_of, regular, takes_singular
 from .methods import Method, RadauTableau, is_implicit
 from .problem import Problem
 from .solution import Happened, IntegrationFailed, Solution
@@ -45,6 +47,7 @@ def odesolve(
     step_control: str | StepControl = "PI",
     tstops: ArrayLike = (),
     jacobian: Any = None,
+    mass: Any = None,
     events: Any = (),
     saveat: Any = None,
     is_dense: bool = False,
@@ -80,6 +83,10 @@ def odesolve(
             (n, n), for a state that is a vector; or (lower, upper), the numbers of diagonals beside the main one of a
             banded Jacobian; or a matrix of ``scipy.sparse`` with its pattern (compiled code needs a ``jacobian_pattern``
             made outside of it); or "krylov", to solve the systems by GMRES without a matrix.
+        mass: the matrix M of M y' = f(t, y, *args): its diagonal in y0's structure, or for a vector y0 (n,) all of it,
+            (n, n). A singular M makes algebraic equations, of index 1, which y0 must satisfy (``consistent_start``); "radau5" to
+            "radau13", "rodas4", "rodas5p", "bdf" and the adaptive ESDIRK methods solve them. A function
+            ``mass(t, y, *args)`` returns a regular M (n, n), for any method.
         events: an ``Event``, a function ``event(t, y, *args)`` that is zero at an event, or a sequence of these. Two zeros
             within one step are not seen; ``max_step`` helps.
         saveat: the times of the solution, between ts[0] and ts[-1] and in their direction, in place of ``ts``; or "steps" for
@@ -129,7 +136,17 @@ def odesolve(
         raise BadInput(
             f"{chosen.name} solves complex systems, which the Krylov form of the Jacobian does not; choose bdf"
         )
-    problem = Problem(f, args, leaves, y.dtype, form, relative, absolute)
+    if callable(mass):
+        if not isinstance(leaves, Leaf) or len(leaves.shape) != 1:
+            raise BadInput("mass is a function, which needs a state that is a vector (n,); give y0 as a vector")
+        f, mass = regular(f, mass), None
+    matrix = mass_of(mass, leaves, size, y.dtype, form)
+    problem = Problem(f, args, leaves, y.dtype, form, relative, absolute, matrix)
+    if matrix is not None and takes_singular(chosen):
+        check_start(problem, float(times[0]), y)
+    elif matrix is not None:
+        matrix.check_regular(chosen.name)
+        problem = problem.without_mass()
     stepper = stepper_of(chosen, y.dtype, relative, absolute)
     if steps is not None:
         if is_dense or saveat is not None or watch_of(events, args, leaves, y.dtype) is not None:

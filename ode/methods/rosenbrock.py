@@ -43,6 +43,8 @@ class RosenbrockTableau:
     """(degree, s + 2): the dense output in U and h times f at both ends, from theta^1 upwards."""
     is_last_stage_at_end: bool
     """Whether the last stage takes f at the end of the step."""
+    has_own_dense_output: bool
+    """Whether the dense output is in U alone; else it takes f, which is y' only without a mass matrix."""
 
 
 def rosenbrock(
@@ -98,6 +100,7 @@ def rosenbrock(
         error=np.array(error, dtype=float),
         interpolant=dense,
         is_last_stage_at_end=bool(np.array_equal(matrix[-1], m) and c[-1] == 1),
+        has_own_dense_output=H is not None,
     )
 
 

@@ -15,7 +15,7 @@ from .stepper import Stepper
 
 
 class EsdirkStepper(Stepper):
-    """The step of an ``EsdirkTableau``. The memory is f at the start of the step (n,).
+    """The step of an ``EsdirkTableau``. The memory is y' at the start of the step (n,).
 
     A stage that Newton's method does not find makes the error infinite: the step is tried again, shorter.
 
@@ -89,7 +89,7 @@ def _search(
         k[i] = (u - base) / weight
     if not stepper.is_adaptive:
         return stages, np.zeros((1, len(y))), count
-    error = solve(h * np.dot(stepper.error_weights, k)) / weight
+    error = solve(problem.massed(h * np.dot(stepper.error_weights, k))) / weight
     return stages, np.where(is_found, np.abs(error), np.inf)[None], count
 
 

@@ -18,7 +18,7 @@ Memory = tuple[NDArray[Any], NDArray[Any], Any]
 
 
 class RadauStepper(Stepper):
-    """The step of a ``RadauTableau``. The memory is f at the start of the step (n,), the collocation polynomial of the step
+    """The step of a ``RadauTableau``. The memory is f = M y' at the start of the step (n,), the collocation polynomial of the step
     before (s, n), from which Newton's method starts, and the size of that step.
 
     Stages that Newton's method does not find make the error infinite: the step is tried again, shorter.
@@ -36,13 +36,13 @@ class RadauStepper(Stepper):
         self.interpolant = tableau.interpolant.astype(dtype)
 
     def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> Memory:
-        return slope, np.zeros((len(self.inverse), len(y)), y.dtype), 1.0
+        return problem.massed(slope), np.zeros((len(self.inverse), len(y)), y.dtype), 1.0
 
     def step(self, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: Memory) -> Any:
         h = t_new - t
         found, error, count = _search(self, problem, t, t_new, y, memory)
         z = self._attached(problem, t, t_new, y, found)
-        slope = np.dot(self.inverse[-1] / h, z)
+        slope = problem.massed(np.dot(self.inverse[-1] / h, z))
         return y + z[-1], (slope, np.dot(self.interpolant, z), h, error, count)
 
     def _times(self, t: Any, t_new: Any) -> list[Any]:
@@ -54,7 +54,7 @@ class RadauStepper(Stepper):
 
         def residual(z: NDArray[Any]) -> NDArray[Any]:
             slopes = np.stack([problem.rhs(times[i], y + z[i]) for i in range(len(times))])
-            return np.dot(self.inverse / (t_new - t), z) - slopes
+            return problem.massed(np.dot(self.inverse / (t_new - t), z)) - slopes
 
         def solver(is_transposed: bool) -> Callable[[Any, Any], Any]:
             return linear(
@@ -92,7 +92,8 @@ def _solved(
     form, times = problem.jacobian, stepper._times(t, t_new)
     entries = np.stack([form.entries(problem.rhs, times[i], y + z[i]) for i in range(len(times))])
     mixing = (stepper.inverse.T if is_transposed else stepper.inverse) / (t_new - t)
-    return form.coupled(problem.rhs, entries, mixing, is_transposed)(b.reshape(z.shape)).reshape(-1)
+    solve = form.coupled(problem.rhs, entries, mixing, is_transposed, problem.matrix)
+    return solve(b.reshape(z.shape)).reshape(-1)
 
 
 @constant
@@ -106,9 +107,10 @@ def _search(
     """
     tableau, h = stepper.tableau, t_new - t
     slope, polynomial, h_before = memory
-    entries = problem.jacobian.entries(problem.rhs, t, y)
-    real = problem.jacobian.solver(problem.rhs, entries, tableau.shift / h, False)
-    pairs = [problem.jacobian.solver(problem.rhs, entries, complex(shift) / h, False) for shift in tableau.shifts]
+    form = problem.jacobian
+    entries = form.entries(problem.rhs, t, y)
+    real = form.solver(problem.rhs, entries, tableau.shift / h, False, problem.matrix)
+    pairs = [form.solver(problem.rhs, entries, complex(s) / h, False, problem.matrix) for s in tableau.shifts]
     theta = 1.0 + tableau.c * (h / h_before)
     z = np.dot(theta[:, None] ** np.arange(1.0, len(theta) + 1), polynomial) - polynomial.sum(axis=0)
     times = stepper._times(t, t_new)
@@ -117,7 +119,7 @@ def _search(
 
     def change(z: NDArray[Any]) -> NDArray[Any]:
         slopes = np.stack([problem.rhs(times[i], y + z[i]) for i in range(len(times))])
-        residual = slopes - np.dot(stepper.inverse / h, z)
+        residual = slopes - problem.massed(np.dot(stepper.inverse / h, z))
         total = from_real[:, None] * real(np.dot(to_real, residual))
         for i in range(len(pairs)):
             mode = pairs[i](np.dot(tableau.to_modes[i + 1], residual))
@@ -125,7 +127,7 @@ def _search(
         return total
 
     z, is_found, count = iterated(problem, change, z, scale)
-    defect = np.dot(tableau.error / h, z)
+    defect = problem.massed(np.dot(tableau.error / h, z))
     error = real(slope + defect)
     ratio = error / scale
     count *= len(times)

@@ -34,7 +34,7 @@ class RosenbrockStepper(Stepper):
         self.evaluations -= 1  # f at the start is the memory
 
     def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> NDArray[Any]:
-        return slope
+        return problem.massed(slope)
 
     def step(
         self, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: NDArray[Any]
@@ -48,7 +48,7 @@ class RosenbrockStepper(Stepper):
         for i in range(1, len(self.c)):
             time = t_new if self.c[i] == 1.0 else t + self.c[i] * h  # not t + h, which may lie behind a stop
             f = problem.rhs(time, y + np.dot(self.a[i], u))
-            u[i] = solve(f + np.dot(self.C[i] / h, u) + (h * self.d[i]) * drift)
+            u[i] = solve(f + problem.massed(np.dot(self.C[i] / h, u)) + (h * self.d[i]) * drift)
         y_new = y + np.dot(self.m, u)
         if not self.tableau.is_last_stage_at_end:
             f = problem.rhs(t_new, y_new)

@@ -6,7 +6,8 @@ from __future__ import annotations
 class Stepper:
     """One step of a method; a family of methods overrides what differs.
 
-    memory = stepper.start(problem, t, y, slope, h)         what a step needs from the step before; h is a guess of its size
+    memory = stepper.start(problem, t, y, slope, h)         what a step needs from the step before; slope is y',
+                                                            h a guess of its size
     h = stepper.size(problem, y, memory)                    with ``proposes_sizes``: the size of the next step, unsigned
     y_new, stages = stepper.step(problem, t, t_new, y, memory)
     error = stepper.error(h, stages)                        (m, n): estimates of the local error; with

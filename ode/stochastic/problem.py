@@ -29,6 +29,8 @@ class StochasticProblem:
     the steps take the equation in the other interpretation, in which ``rhs`` differs by g' g / 2.
     """
 
+    mass = None
+
     def __init__(
         self, drift: Field, diffusion: Field, noise: str, interpretation: str, is_changed: bool, path: BrownianPath
     ) -> None:
@@ -39,6 +41,8 @@ class StochasticProblem:
     def rhs(self, t: float, y: NDArray[Any]) -> NDArray[Any]:
         drift = self.drift(t, y)
         return drift + self.correction * self.along(t, y, self.diffusion(t, y)) if self.correction else drift
+
+    slope = rhs
 
     def weighted(self, g: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
         """Return g dW (n,) for weights w (m,) of the motions."""

@@ -58,3 +58,13 @@ def test_the_pendulum_is_swung_up_by_a_weak_motor(tmp_path):
     assert np.cos(angle) < -0.995 and abs(velocity) < 0.1
     assert example.LIMIT * abs(np.tanh(u)).max() < example.LIMIT < 1.0
     assert drawn(example.draw, tmp_path / "picture.png", u)
+
+
+def test_gravity_and_length_are_found_from_the_force_in_a_pendulums_rod(tmp_path):
+    example = load("pendulum_tension")
+    seen = example.observed()
+    found = example.fit(seen)
+    assert np.allclose(found, example.TRUE, rtol=4e-3)
+    y = example.motion(found, example.TIMES)
+    assert abs(np.hypot(y[:, 0], y[:, 1]) / found[1] - 1).max() < 1e-5
+    assert drawn(example.draw, tmp_path / "picture.png", seen, found)
