@@ -179,7 +179,7 @@ def odesolve(
         is_dense or is_saving_steps,
     )
     met = [happened(at, states, leaves, y) for at, states in zip(run.event_times, run.event_states)]
-    sol = _dense(run.record, leaves) if is_dense or is_saving_steps else None
+    sol = dense_output(run.record, leaves) if is_dense or is_saving_steps else None
     rows, stats, code = run.rows, run.stats, run.code
     if sol is not None and is_saving_steps:
         times = np.concatenate([sol.starts, np.reshape(run.t, 1)])
@@ -193,7 +193,7 @@ def odesolve(
     return solution
 
 
-def _dense(record: list[Any], leaves: Any) -> DenseOutput | None:
+def dense_output(record: list[Any], leaves: Any) -> DenseOutput | None:
     if not record:
         return None
     starts, ends, sizes = (np.array([step[i] for step in record]) for i in range(3))

@@ -68,3 +68,11 @@ def test_gravity_and_length_are_found_from_the_force_in_a_pendulums_rod(tmp_path
     y = example.motion(found, example.TIMES)
     assert abs(np.hypot(y[:, 0], y[:, 1]) / found[1] - 1).max() < 1e-5
     assert drawn(example.draw, tmp_path / "picture.png", seen, found)
+
+
+def test_the_delay_of_the_mackey_glass_equation_is_learned(tmp_path):
+    example = load("mackey_glass_delay")
+    seen = example.observed()
+    found = example.fit(seen)
+    assert np.allclose(found, example.TRUE, rtol=0.02)
+    assert drawn(example.draw, tmp_path / "picture.png", seen, found)
