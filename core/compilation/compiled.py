@@ -21,6 +21,7 @@ from ..ir.typed import STACK, callback, debug_print
 from ..passes.columns import by_rows
 from ..passes.custom_derivatives import without_custom
 from ..passes.index_proofs import without_checks
+from ..passes.library_programs import with_library_programs
 from ..passes.side_by_side import products_of_loops
 from ..passes.simplify import simplify
 from ..passes.twins import with_twins
@@ -51,6 +52,7 @@ def _passes(target: str) -> list[tuple[str, Callable[[Function], Function]]]:
     return [
         ("without custom derivatives", without_custom),
         ("without checks that never fail", without_checks),
+        ("library programs", lambda function: with_library_programs(function, target)),
         ("simplify", simplify),
         ("side by side", lambda function: products_of_loops(function, target)),
         ("by rows", by_rows),

@@ -18,11 +18,19 @@ SINGULAR = np.linalg.LinAlgError, "Singular matrix"
 INDEFINITE = np.linalg.LinAlgError, "Matrix is not positive definite"
 NO_SVD = np.linalg.LinAlgError, "SVD did not converge"
 NO_EIGENVALUES = np.linalg.LinAlgError, "Eigenvalues did not converge"
-_NOT_FINITE = np.linalg.LinAlgError, "Array must not contain infs or NaNs"
+NOT_FINITE = np.linalg.LinAlgError, "Array must not contain infs or NaNs"
 NOT_FINITE_IN_SCIPY = ValueError, "array must not contain infs or NaNs"
 MINOR = np.linalg.LinAlgError, "{}-th leading minor of the array is not positive definite"
 _SINGULAR_IN_SCIPY = np.linalg.LinAlgError, "A singular matrix detected: slice(s) [0] are singular."
 DIAGONAL = np.linalg.LinAlgError, "singular matrix: resolution failed at diagonal {}"
+NO_SCHUR_FORM = np.linalg.LinAlgError, "Schur form not found. Possibly ill-conditioned."
+REORDERED = np.linalg.LinAlgError, "Eigenvalues could not be separated for reordering."
+NOT_DEFINITE_PAIR = (
+    np.linalg.LinAlgError,
+    "The leading minor of order {} of B is not positive definite. The factorization of B could not be completed and no eigenvalues or "
+    "eigenvectors were computed.",
+)
+WITHOUT_EIGENVALUES = np.linalg.LinAlgError, "the eigenvalues of a Hermitian matrix did not converge"
 BANDED = np.linalg.LinAlgError, "singular matrix"
 
 _OF_NUMPY: dict[str, tuple[MatrixError, ...]] = {
@@ -30,7 +38,7 @@ _OF_NUMPY: dict[str, tuple[MatrixError, ...]] = {
     **dict.fromkeys(("inv", "solve", "tensorinv", "tensorsolve"), (SINGULAR,)),
     **dict.fromkeys(("svd", "svdvals", "pinv", "cond", "matrix_rank", "matrix_norm"), (NO_SVD,)),
     **dict.fromkeys(("eigh", "eigvalsh"), (NO_EIGENVALUES,)),
-    **dict.fromkeys(("eig", "eigvals"), (NO_EIGENVALUES, _NOT_FINITE)),
+    **dict.fromkeys(("eig", "eigvals"), (NO_EIGENVALUES, NOT_FINITE)),
     **dict.fromkeys(("det", "slogdet", "qr", "vector_norm"), ()),
 }
 _OF_SCIPY: dict[str, tuple[MatrixError, ...]] = {
@@ -38,6 +46,7 @@ _OF_SCIPY: dict[str, tuple[MatrixError, ...]] = {
     **dict.fromkeys(("inv", "solve"), (_SINGULAR_IN_SCIPY,)),
     "solve_triangular": (DIAGONAL,),
     "solve_banded": (BANDED,),
+    "schur": (NO_SCHUR_FORM, REORDERED),
     **dict.fromkeys(("svd", "svdvals", "pinv"), (NO_SVD,)),
 }
 

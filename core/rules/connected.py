@@ -40,6 +40,7 @@ class Connected:
     trace_invertible: Late  # transformed_calls
     call_python: Late  # callbacks: a call of Python from the compiled program
     trace_into: Late  # traced_rules: a rule's function as typed IR
+    trace_program: Late  # traced_rules: the source of a library's function as typed IR
     compiled_part: Late  # compiled: a typed function that a compiled program runs from Python
 
 

@@ -14,8 +14,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import NoDerivative
+from .library_programs import are_matrices, expands
 from .products import hermitian as dagger
 from .table import instead, joint, linear, runs_compiled, zero
+
+EQUAL_EIGENVALUES = (
+    "a Schur form has no derivative here: two eigenvalues are equal to rounding, so that their vectors are not "
+    "determined. For a function of a matrix use scipy.linalg.expm, logm or sqrtm, or, of a Hermitian one, eigh"
+)
 
 # Eigenvalues and singular values
 
@@ -67,7 +73,7 @@ def schur_form(a: Any) -> Any:
     return np.stack(scipy.linalg.schur(np.real(a) if is_real else a, check_finite=False)).astype(a.dtype)
 
 
-def triangular_equation(t: Any, s: Any, q: Any, turn_t: str, turn_s: str) -> Any:
+def triangular_equation(t: Any, s: Any, q: Any, turn_t: str = "N", turn_s: str = "N") -> Any:
     """The solution of op(T) Y + Y op(S) = Q for Schur forms; op is "N", or "C" for the adjoint."""
     import scipy.linalg
 
@@ -79,10 +85,30 @@ def triangular_equation(t: Any, s: Any, q: Any, turn_t: str, turn_s: str) -> Any
     return scale * y
 
 
+def triangular_equation_pullback(
+    dy: Any, y: Any, t: Any, s: Any, q: Any, turn_t: str = "N", turn_s: str = "N"
+) -> tuple[Any, Any, Any]:
+    """Entries below the blocks of the forms are not read."""
+    z = triangular_equation(t, s, dy, "N" if turn_t == "C" else "C", "N" if turn_s == "C" else "C")
+    dt, ds = -z @ dagger(y), -dagger(y) @ z
+    dt, ds = dagger(dt) if turn_t == "C" else dt, dagger(ds) if turn_s == "C" else ds
+    return np.where(below_blocks(t), 0.0, dt), np.where(below_blocks(s), 0.0, ds), z
+
+
+def below_blocks(t: Any) -> Any:
+    """A mask of the entries below the diagonal blocks of the (quasi-)triangular ``t`` (..., n, n)."""
+    low = np.tri(t.shape[-1], k=-1, dtype=bool)
+    return low & ((t == 0) | np.tri(t.shape[-1], k=-2, dtype=bool))
+
+
 def eigenvalues_of_form(t: Any) -> Any:
     """The eigenvalues of a Schur form; a block of the real form has equal entries on its diagonal."""
     if t.shape[-1] == 1 or np.iscomplexobj(t) and np.any(np.imag(t)):
         return np.diagonal(t) + 0j
+    return eigenvalues_of_real_form(t)
+
+
+def eigenvalues_of_real_form(t: Any) -> Any:
     size = np.sqrt(np.abs(np.diagonal(t, 1) * np.diagonal(t, -1)))
     none = np.zeros_like(size[:1])
     return np.diagonal(t) + 1j * (np.concatenate([size, none]) - np.concatenate([none, size]))
@@ -149,19 +175,30 @@ def square_equation_pullback(dy: Any, y: Any, a: Any, q: Any, f: Any, adjoint: b
 
 
 zero(schur_form)
+joint(triangular_equation, triangular_equation_pullback)
+linear(triangular_equation, 2)
 joint(sylvester_by_schur, sylvester_by_schur_pullback)
 joint(lyapunov_by_schur, lyapunov_by_schur_pullback)
 linear(sylvester_by_schur, 2)
 linear(lyapunov_by_schur, 1)
 joint(square_equation, square_equation_pullback)
 linear(square_equation, 1)
-runs_compiled(schur_form, sylvester_by_schur, lyapunov_by_schur, square_equation)
+runs_compiled(schur_form, triangular_equation, sylvester_by_schur, lyapunov_by_schur, square_equation)
 
 
-def are_matrices(*arrays: Any) -> bool:
-    return all(
-        x.ndim == 2 and 0 not in x.shape and x.dtype == arrays[0].dtype and x.dtype.char in "fdFD" for x in arrays
-    )
+def schur_form_by_columns(a: Any) -> Any:
+    import scipy.linalg
+
+    return np.stack(scipy.linalg.schur(a, check_finite=False))
+
+
+def are_forms(*arrays: Any, **constants: Any) -> bool:
+    """Whether arrays are matrices, or their Schur forms."""
+    return arrays[0].ndim == 2 and 0 not in arrays[0].shape and all(x.dtype == arrays[0].dtype for x in arrays)
+
+
+expands(schur_form, schur_form_by_columns, are_matrices)
+expands((sylvester_by_schur, lyapunov_by_schur, square_equation), None, are_forms)
 
 
 def sylvester_with_schur(a: Any, b: Any, q: Any) -> Any:
@@ -195,3 +232,4 @@ def hermitian_equation_pullback(dy: Any, y: Any, p: Any, q: Any) -> tuple[Any, A
 joint(hermitian_equation, hermitian_equation_pullback)
 linear(hermitian_equation, 1)
 runs_compiled(hermitian_equation)
+expands(hermitian_equation, None, are_matrices, ("native", "xla"))

@@ -19,6 +19,7 @@ from .matrix_factorisations import (
     diagonal_matrix,
     eig_cotangent,
     eigvals_cotangent,
+    from_triangle,
     in_the_order_of,
     onto_triangle,
     reciprocal_gaps,
@@ -56,9 +57,11 @@ def scipy_eigh_pullback(
     subset_by_value: Any = None, driver: Any = None, read: Any = (None, None),
 ) -> tuple[Any, Any]:  # fmt: skip
     refuse_overwrite(overwrite_a, overwrite_b)
-    if b is not None and type != 1:
-        raise NoDerivative(f"scipy.linalg.eigh has no derivative for type={type}, only for type=1, A v = lam B v")
     a = np.asarray(a)
+    if b is not None and type != 1:
+        return other_type_cotangents(
+            dy, y, a, np.asarray(b), type, lower, eigvals_only, subset_by_index, subset_by_value
+        )
     if eigvals_only:
         dlam, dv = dy, None
         lam, v = scipy.linalg.eigh(
@@ -72,6 +75,28 @@ def scipy_eigh_pullback(
         refuse_weighed(dlam, lam, dagger(v) @ dv, "scipy.linalg.eigh", columns_read(*read))
     ga, gb = generalised_eigh_cotangents(dlam, dv, lam, v, all_lam, all_v)
     return onto_triangle(ga, lower), None if b is None else onto_triangle(gb, lower)
+
+
+def other_type_cotangents(
+    dy: Any, y: Any, a: Any, b: Any, type: int, lower: bool, eigvals_only: bool, by_index: Any, by_value: Any
+) -> tuple[Any, Any]:
+    """A B v = lam v (type 2) and B A v = lam v (type 3), by C = B^-1: A w = lam C w with w^H C w = 1, w = B v or v."""
+    whole = from_triangle(b, lower)
+    c = np.linalg.inv(whole)
+    dlam, dv = (dy, None) if eigvals_only else dy
+    if eigvals_only:
+        lam, v = scipy.linalg.eigh(a, b, lower=lower, type=type, subset_by_index=by_index, subset_by_value=by_value)
+    else:
+        lam, v = y
+    all_lam, all_v = lam, v
+    if dv is not None and lam.shape[-1] < a.shape[-1]:
+        all_lam, all_v = scipy.linalg.eigh(a, b, lower=lower, type=type)
+    w, all_w = (whole @ v, whole @ all_v) if type == 2 else (v, all_v)
+    dw = c @ dv if dv is not None and type == 2 else dv
+    ga, gc = generalised_eigh_cotangents(dlam, dw, lam, w, all_lam, all_w)
+    if dv is not None and type == 2:  # v = C w
+        gc = gc + 0.5 * (dv @ dagger(w) + w @ dagger(dv))
+    return onto_triangle(ga, lower), onto_triangle(-c @ gc @ c, lower)
 
 
 def scipy_eigvalsh_pullback(

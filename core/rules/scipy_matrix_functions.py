@@ -24,7 +24,6 @@ import scipy.linalg
 from ..errors import NoDerivative
 from .factor_kernels import expm_frechet, upper_block
 from .kept_decompositions import (
-    are_matrices,
     hermitian_equation,
     lyapunov_with_schur,
     refuse_without_solution,
@@ -32,6 +31,7 @@ from .kept_decompositions import (
     square_equation,
     sylvester_with_schur,
 )
+from .library_programs import are_matrices, expands
 from .matrix_factorisations import SMALL_ORDER
 from .products import hermitian as dagger
 from .stacks import one_by_one
@@ -227,6 +227,30 @@ def solve_discrete_are_pullback(
     return riccati_cotangents(closed, closed, y, k, inverse @ z @ dagger(inverse), e, s, True)
 
 
+def polar_by_svd(a: Any, side: str = "right") -> tuple[Any, Any]:
+    w, s, vh = np.linalg.svd(a, full_matrices=False)
+    u = w @ vh
+    p = (dagger(vh) * s) @ vh if side == "right" else (w * s) @ dagger(w)
+    return u, p
+
+
+def solve_discrete_lyapunov_by_products(a: Any, q: Any, method: Any = None) -> Any:
+    """SciPy's two methods: a system for all entries of X, or a bilinear transformation to a continuous equation."""
+    if method.lower() == "direct" if method is not None else a.shape[0] < 10:
+        left = np.kron(a, np.conj(a))
+        return np.reshape(np.linalg.solve(np.eye(left.shape[0], dtype=a.dtype) - left, np.ravel(q)), q.shape)
+    unit = np.eye(a.shape[0], dtype=a.dtype)
+    ah = dagger(a)
+    inverse = np.linalg.inv(ah + unit)
+    b = (ah - unit) @ inverse
+    c = 2 * (np.linalg.inv(a + unit) @ q @ inverse)
+    return lyapunov_with_schur(dagger(b), -c)
+
+
+expands(scipy.linalg.polar, polar_by_svd, are_matrices, ("native", "xla"))
+expands(scipy.linalg.solve_sylvester, sylvester_with_schur, are_matrices)
+expands({scipy.linalg.solve_continuous_lyapunov, scipy.linalg.solve_lyapunov}, lyapunov_with_schur, are_matrices)
+expands(scipy.linalg.solve_discrete_lyapunov, solve_discrete_lyapunov_by_products, are_matrices)
 joint(scipy.linalg.solve_sylvester, solve_sylvester_pullback)
 instead(scipy.linalg.solve_sylvester, sylvester_with_schur, are_matrices, is_exact=True)
 for _lyapunov in {scipy.linalg.solve_continuous_lyapunov, scipy.linalg.solve_lyapunov}:

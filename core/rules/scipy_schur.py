@@ -25,6 +25,7 @@ import scipy.linalg
 import scipy.linalg._matfuncs
 
 from ..errors import NoDerivative
+from .kept_decompositions import EQUAL_EIGENVALUES, below_blocks, eigenvalues_of_real_form
 from .matrix_factorisations import safe_reciprocal
 from .products import hermitian as dagger
 from .scipy_factorisations import refuse_overwrite
@@ -32,12 +33,6 @@ from .stacks import one_by_one
 from .table import joint, model, runs_compiled, vjp
 
 # The lower part of W
-
-
-def below_blocks(t: Any) -> Any:
-    """A mask of the entries below the diagonal blocks of the (quasi-)triangular ``t`` (..., n, n)."""
-    low = np.tri(t.shape[-1], k=-1, dtype=bool)
-    return low & ((t == 0) | np.tri(t.shape[-1], k=-2, dtype=bool))
 
 
 def half(t: Any) -> int:
@@ -53,10 +48,7 @@ def triangular_sylvester(a: Any, b: Any, m: Any, adjoint: bool, largest: float) 
     x, scale, info = trsyl(a, b, -m, trana=turn, tranb=turn, isgn=-1)
     if info != 0:
         if np.max(np.abs(m)) > 1e4 * np.spacing(largest):
-            raise NoDerivative(
-                "a Schur form has no derivative here: two eigenvalues are equal to rounding, so that their vectors are not "
-                "determined. For a function of a matrix use scipy.linalg.expm, logm or sqrtm, or, of a Hermitian one, eigh"
-            )
+            raise NoDerivative(EQUAL_EIGENVALUES)
         return np.zeros_like(x)
     return x / scale
 
@@ -163,6 +155,52 @@ def rsf2csf_pullback(dy: Any, y: Any, T: Any, Z: Any, check_finite: bool = True)
     turn = np.linalg.solve(Z, y[1])
     through_turn = None if dz is None else dagger(Z) @ dz
     return schur_cotangent(dt, through_turn, y[0], turn), None if dz is None else dz @ dagger(turn)
+
+
+# Schur form with chosen eigenvalues first: what LAPACK's ``gees`` does after it has found a form
+
+
+def reordered_schur(a: Any, t: Any, z: Any, selected: Any) -> tuple[Any, Any, Any]:
+    """The Schur form of A with the eigenvalues first that a mask selects in the form T = Z^H A Z, its vectors, and their number.
+
+    T and Z are a cache, whose own derivative is zero.
+
+    Raises:
+        LinAlgError: the eigenvalues are too close to each other.
+    """
+    (trsen,) = scipy.linalg.get_lapack_funcs(("trsen",), (t, z))
+    size = {} if np.iscomplexobj(t) else {"lwork": max(1, len(t)), "liwork": 1}
+    form, vectors, *rest = trsen(selected, t, z, job="N", **size)
+    if rest[-1] != 0:
+        raise np.linalg.LinAlgError("Eigenvalues could not be separated for reordering.")
+    return form, vectors, int(rest[-4])
+
+
+def reordered_schur_pullback(dy: Any, y: Any, a: Any, t: Any, z: Any, selected: Any) -> tuple[Any, None, None, None]:
+    return schur_cotangent(dy[0], dy[1], y[0], y[1]), None, None, None
+
+
+joint(reordered_schur, reordered_schur_pullback)
+runs_compiled(reordered_schur, sample=lambda a, t, z, selected: (t, z, 1))
+
+
+def schur_with_chosen_first(a: Any, t: Any, z: Any, sort: Any, real: bool) -> tuple[Any, Any, Any]:
+    """``scipy.linalg.schur`` with ``sort``, from the form T and the vectors Z in any order, for compiled code."""
+    values = eigenvalues_of_real_form(t) if real else np.diagonal(t)
+    if sort == "lhp":
+        selected = np.real(values) < 0.0
+    elif sort == "rhp":
+        selected = np.real(values) >= 0.0
+    elif sort == "iuc":
+        selected = np.abs(values) <= 1.0
+    elif sort == "ouc":
+        selected = np.abs(values) > 1.0
+    else:
+        selected = np.zeros(len(t), bool)
+        for i in range(len(t)):
+            x = values[i]
+            selected[i] = bool(sort(x.real, x.imag)) if real else bool(sort(x))
+    return reordered_schur(a, t, z, selected)
 
 
 joint(scipy.linalg.schur, one_by_one(schur_pullback, 2))

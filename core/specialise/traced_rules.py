@@ -21,6 +21,7 @@ def trace_into(builder: Builder, function: Callable[..., Any], args: Sequence[An
     """
     trace = Interpreter()
     trace.builder = builder
+    trace.frames.append(builder.out)
     trace.overflow_check = False  # rules compute with indices and lengths, which are small
     # A rule is differentiated as often as the code around it.
     trace.level = max(Trace.stack[-1].level if Trace.stack else 0, builder.least_level)
@@ -30,6 +31,23 @@ def trace_into(builder: Builder, function: Callable[..., Any], args: Sequence[An
     except OneOf as error:  # a refusal of the rule: around a single call, no program ends with it
         if len(Trace.stack) > 1 or len(error.raised.errors) > 1:
             raise
+        raise error.raised.errors[0] from None
+    finally:
+        Trace.stack.pop()
+
+
+def trace_program(
+    builder: Builder, program: Callable[..., Any], args: Sequence[Any], constants: dict[str, Any], target: str
+) -> Any:
+    """Record a program for a target from its source, also if the function is one that compiled code calls; else as ``trace_into``."""
+
+    trace = Interpreter()
+    trace.builder, trace.target, trace.overflow_check = builder, target, False
+    trace.frames.append(builder.out)
+    Trace.stack.append(trace)
+    try:
+        return _values(trace, trace.calls.interpret(program, _wrapped(trace, tuple(args)), constants))  # type: ignore[arg-type]
+    except OneOf as error:
         raise error.raised.errors[0] from None
     finally:
         Trace.stack.pop()
@@ -51,3 +69,4 @@ def _values(trace: Interpreter, x: Any) -> Any:
 
 
 connected.trace_into = trace_into
+connected.trace_program = trace_program

@@ -17,36 +17,39 @@ from .arrays import Memory
 from .assembly import Code
 from .elements import Element, convert, element, half, is_complex, literal, register, registers
 from .function import EMITTERS, FunctionCode, emits
-from .linear_algebra import Columns, Entry, Lapack, check_finite, emits_static, entries, failed
+from .lapack import Columns, Lapack
+from .linear_algebra import Entry, check_finite, emits_static, entries, failed
 
 BLOCK = 64  # columns that LAPACK treats at once
 
 
-def _real(dtype: np.dtype) -> np.dtype:
+def real_part(dtype: np.dtype) -> np.dtype:
     return half(dtype) if is_complex(dtype) else dtype
 
 
-def _put(code: Code, memory: Memory, at: list[str], found: Columns) -> None:
+def put_matrix(code: Code, memory: Memory, at: list[str], found: Columns) -> None:
     """Write a matrix into a stack of them."""
     lengths = [str(found.rows), str(found.columns)]
     code.nest(lengths, lambda ij: memory.store(code, [*at, *ij], found.load(code, ij[0], ij[1])))
 
 
-def _put_vector(code: Code, memory: Memory, at: list[str], found: Memory, count: int) -> None:
+def put_vector(code: Code, memory: Memory, at: list[str], found: Memory, count: int) -> None:
     code.nest([str(count)], lambda i: memory.store(code, [*at, i[0]], found.compute_flat(code, i[0])))
 
 
-def _options(op: Operation) -> dict[str, Any]:
+def options_of(op: Operation) -> dict[str, Any]:
     return {name: v.constant for name, v in op.named.items()}
 
 
-def emits_where(callee: Any, applies: Callable[[Operation], bool], is_stackable: bool = True) -> Callable[[Any], Any]:
-    """Register an emitter for calls of non-empty matrices of LAPACK's dtypes; others are called in Python."""
+def emits_where(
+    callee: Any, applies: Callable[[Operation], bool], is_stackable: bool = True, dtypes: str = "fdFDi"
+) -> Callable[[Any], Any]:
+    """Register an emitter for calls of non-empty matrices of LAPACK's ``dtypes``; others are called in Python."""
 
     def add(emit: Callable[[FunctionCode, Operation], None]) -> Any:
         def emit_or_call(f: FunctionCode, op: Operation) -> None:
             kinds = [v.type for v in op.positional]
-            if all(0 not in k.shape and k.dtype.char in "fdFDi" for k in kinds) and applies(op):
+            if all(0 not in k.shape and k.dtype.char in dtypes for k in kinds) and applies(op):
                 emit(f, op)
             else:
                 EMITTERS["library"](f, op)
@@ -66,7 +69,7 @@ def _eigh(f: FunctionCode, op: Operation) -> None:
     dtype, n = a.type.dtype, a.type.shape[-1]
     out = [f.memory(r) for r in op.results]
     f.values.update(zip(op.results, out))
-    lapack, real = Lapack(f, dtype), _real(dtype)
+    lapack, real = Lapack(f, dtype), real_part(dtype)
     matrix, values = lapack.matrix(n, n), lapack.vector(n, real)
     entry = entries(f, f.array(a), dtype, a.type.ndim - 2)
     size = (2 * n + n * n if is_complex(dtype) else 1 + 6 * n + 2 * n * n) + BLOCK * n
@@ -76,16 +79,16 @@ def _eigh(f: FunctionCode, op: Operation) -> None:
     if is_complex(dtype):
         real_size = 1 + 5 * n + 2 * n * n
         further = [lapack.vector(real_size, real), real_size]
-    letters = "V" if has_vectors else "N", str(_options(op).get("UPLO", "L")).upper()
+    letters = "V" if has_vectors else "N", str(options_of(op).get("UPLO", "L")).upper()
 
     def one(at: list[str]) -> None:
         matrix.fill(code, lambda i, j: entry(at, i, j))
         name = "heevd" if is_complex(dtype) else "syevd"
         status = lapack.call(name, *letters, n, matrix, n, values, work, size, *further, integers, count)
         f.fail_if(failed(f, status), *NO_EIGENVALUES)
-        _put_vector(code, out[0], at, values, n)
+        put_vector(code, out[0], at, values, n)
         if has_vectors:
-            _put(code, out[1], at, matrix)
+            put_matrix(code, out[1], at, matrix)
 
     code.nest(out[0].lengths[:-1], one)
 
@@ -98,13 +101,13 @@ emits_where(np.linalg.eigvalsh, lambda op: True)(_eigh)
 
 
 def _svd(f: FunctionCode, op: Operation) -> None:
-    (a,), code, options = op.positional, f.code, _options(op)
+    (a,), code, options = op.positional, f.code, options_of(op)
     dtype, (m, n) = a.type.dtype, a.type.shape[-2:]
     k = min(m, n)
     letter = "N" if len(op.results) == 1 else "A" if options.get("full_matrices", True) else "S"
     out = [f.memory(r) for r in op.results]
     f.values.update(zip(op.results, out))
-    lapack, real = Lapack(f, dtype), _real(dtype)
+    lapack, real = Lapack(f, dtype), real_part(dtype)
     matrix, values = lapack.matrix(m, n), lapack.vector(k, real)
     left = lapack.matrix(m, m if letter == "A" else k) if letter != "N" else lapack.matrix(1, 1)
     right = lapack.matrix(n if letter == "A" else k, n) if letter != "N" else lapack.matrix(1, 1)
@@ -119,16 +122,16 @@ def _svd(f: FunctionCode, op: Operation) -> None:
         status = lapack.call("gesdd", letter, m, n, matrix, m, values, *places, work, size, *further, integers)
         f.fail_if(code.value(f"icmp ne i32 {status}, 0"), *NO_SVD)
         if letter == "N":
-            _put_vector(code, out[0], at, values, k)
+            put_vector(code, out[0], at, values, k)
             return
-        _put(code, out[0], at, left)
-        _put_vector(code, out[1], at, values, k)
-        _put(code, out[2], at, right)
+        put_matrix(code, out[0], at, left)
+        put_vector(code, out[1], at, values, k)
+        put_matrix(code, out[2], at, right)
 
     code.nest(out[0].lengths[: a.type.ndim - 2], one)
 
 
-emits_where(np.linalg.svd, lambda op: not _options(op).get("hermitian"))(_svd)
+emits_where(np.linalg.svd, lambda op: not options_of(op).get("hermitian"))(_svd)
 emits_where(np.linalg.svdvals, lambda op: True)(_svd)
 
 
@@ -136,7 +139,7 @@ emits_where(np.linalg.svdvals, lambda op: True)(_svd)
 
 
 def _is_reduced(op: Operation) -> bool:
-    return _options(op).get("mode", "reduced") in ("reduced", "complete", "r")
+    return options_of(op).get("mode", "reduced") in ("reduced", "complete", "r")
 
 
 @emits_where(np.linalg.qr, _is_reduced)
@@ -159,18 +162,18 @@ def _qr(f: FunctionCode, op: Operation) -> None:
 
         def put(ij: list[str]) -> None:
             inside = code.value(f"icmp sle i64 {ij[0]}, {ij[1]}")
-            out[-1].store(code, [*at, *ij], _select(code, inside, matrix.load(code, ij[0], ij[1]), dtype))
+            out[-1].store(code, [*at, *ij], select_element(code, inside, matrix.load(code, ij[0], ij[1]), dtype))
 
         code.nest([str(r.type.shape[-2]), str(n)], put)
         if columns:
             lapack.call("ungqr" if is_complex(dtype) else "orgqr", m, columns, k, matrix, m, tau, work, size)
             q = Columns(matrix.memory, m, columns)
-            _put(code, out[0], at, q)
+            put_matrix(code, out[0], at, q)
 
     code.nest(out[-1].lengths[:-2], one)
 
 
-def _select(code: Code, condition: str, x: Element, dtype: np.dtype) -> Element:
+def select_element(code: Code, condition: str, x: Element, dtype: np.dtype) -> Element:
     kind, zeros = register(dtype), registers(literal(0, dtype))
     chosen = [code.value(f"select i1 {condition}, {kind} {p}, {kind} {z}") for p, z in zip(registers(x), zeros)]
     return element(chosen, dtype)
@@ -190,7 +193,7 @@ def _lu_factor(f: FunctionCode, op: Operation) -> None:
     factors, exchanged = lapack.matrix(m, n), lapack.integers(min(m, n))
     factors.fill(code, lambda i, j: entry([], i, j))
     lapack.call("getrf", m, n, factors, m, exchanged)
-    _put(code, out[0], [], factors)
+    put_matrix(code, out[0], [], factors)
     kind = op.results[1].type.dtype
 
     def put(i: list[str]) -> None:
@@ -210,7 +213,7 @@ def _cho_factor(f: FunctionCode, op: Operation) -> None:
     """The other triangle is that of the matrix, as in SciPy before version 1.18; it is not defined."""
     (a,), code = op.positional, f.code
     check_finite(f, op)
-    dtype, n, lower = a.type.dtype, a.type.shape[0], bool(_options(op).get("lower", False))
+    dtype, n, lower = a.type.dtype, a.type.shape[0], bool(options_of(op).get("lower", False))
     out = f.values[op.results[0]] = f.memory(op.results[0])
     f.values[op.results[1]] = literal(lower, np.dtype(bool))
     lapack, entry = Lapack(f, dtype), entries(f, f.array(a), dtype, 0)
@@ -218,7 +221,7 @@ def _cho_factor(f: FunctionCode, op: Operation) -> None:
     factor.fill(code, lambda i, j: entry([], i, j))
     status = lapack.call("potrf", "L" if lower else "U", n, factor, n)
     f.fail_if(failed(f, status), *MINOR, [(status, np.dtype(np.int32))])
-    _put(code, out, [], factor)
+    put_matrix(code, out, [], factor)
 
 
 class _Solution:
@@ -263,7 +266,7 @@ def _solved_by_lu(f: FunctionCode, op: Operation) -> None:
         exchanged.store_flat(code, i[0], code.value(f"add i32 {row}, 1"))
 
     code.nest([str(n)], count)
-    letter = "NTC"[int(_options(op).get("trans", 0))]
+    letter = "NTC"[int(options_of(op).get("trans", 0))]
     solution.lapack.call("getrs", letter, n, solution.columns, factors, n, exchanged, solution.sides, n)
     solution.put()
 
@@ -272,7 +275,7 @@ def _solved_by_lu(f: FunctionCode, op: Operation) -> None:
 def _solved_by_cholesky(f: FunctionCode, op: Operation) -> None:
     c = op.positional[2]
     check_finite(f, op, 1)
-    solution, n, lower = _Solution(f, op, op.positional[1]), c.type.shape[0], bool(_options(op).get("lower", False))
+    solution, n, lower = _Solution(f, op, op.positional[1]), c.type.shape[0], bool(options_of(op).get("lower", False))
     if is_complex(solution.dtype):
         factor = solution.matrix(f, c)
     else:  # the factor's memory is that of its transpose in LAPACK's order, the other triangle

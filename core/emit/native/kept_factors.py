@@ -11,10 +11,9 @@ from .arrays import Memory
 from .assembly import Code
 from .elements import address, convert, is_complex, register, registers
 from .function import EMITTERS, FunctionCode
+from .lapack import Columns, Lapack
 from .linear_algebra import (
-    Columns,
     Entry,
-    Lapack,
     Numbers,
     Pivot,
     each_matrix,

@@ -13,84 +13,21 @@ import numpy as np
 
 from ...ir.dynamic import Operation
 from ...ir.matrix_errors import DIAGONAL, INDEFINITE, MINOR, NOT_FINITE_IN_SCIPY, SINGULAR
-from ...ir.typed import ArrayType
 from .arrays import Array, Memory
 from .assembly import Code
 from .elements import Element, convert, element, is_complex, literal, register, registers
 from .function import EMITTERS, FunctionCode, emits
+from .lapack import Lapack
 from .real_functions import apply
 from .reductions import fold
 from .small_matrices import SMALL_ORDER, Block, eliminate, factorise, first_zero, substitute
 
-_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 Entry = Callable[[list[str], str, str], Element]
 """Returns an element of a stack of matrices: the indices in the stack, the row, the column."""
 Pivot = Callable[[str], Element]
 """Returns the i-th pivot of a matrix."""
 Numbers = Callable[[Code, np.dtype, int, Pivot, str], list[str]]
 """Emits numbers that follow from a matrix's pivots; last, whether an odd number of rows were exchanged."""
-
-
-class Lapack:
-    """Calls of LAPACK's functions of one dtype, on memory that they may overwrite."""
-
-    def __init__(self, f: FunctionCode, dtype: np.dtype) -> None:
-        self.f, self.code, self.dtype = f, f.code, dtype
-
-    def matrix(self, rows: int, columns: int) -> Columns:
-        size = max(rows * columns, 1)
-        return Columns(self.vector(size, self.dtype), rows, columns)
-
-    def integers(self, count: int) -> Memory:
-        return self.vector(count, np.dtype(np.int32))
-
-    def vector(self, count: int, dtype: np.dtype) -> Memory:
-        pointer = self.f.temporary(ArrayType(dtype, (max(count, 1),)))
-        return Memory(self.code, pointer, dtype, [str(count)])
-
-    def call(self, name: str, *arguments: int | str | Columns | Memory) -> str:
-        """Call a function with numbers, letters and arrays; return its status, an i32."""
-        code = self.code
-        passed = []
-        for x in arguments:
-            if isinstance(x, int):
-                passed.append(code.module.constant(f"i32 {x}"))
-            elif isinstance(x, str):
-                passed.append(code.module.constant(f'[1 x i8] c"{x}"'))
-            else:
-                passed.append(x.memory.pointer if isinstance(x, Columns) else x.pointer)
-        status = code.slot("i32")
-        passed.append(status)
-        full = f"{_LETTERS[self.dtype.char]}{name}"
-        symbol = f"lapack.{full}"
-        code.module.symbols[symbol] = ("scipy.linalg.cython_lapack", full)
-        code.module.declare(symbol, "void", ["ptr"] * len(passed), pure=False)
-        code.do(f"call void @{symbol}({', '.join(f'ptr {p}' for p in passed)})")
-        return code.value(f"load i32, ptr {status}")
-
-
-class Columns:
-    """A matrix in column-major memory."""
-
-    def __init__(self, memory: Memory, rows: int, columns: int) -> None:
-        self.memory, self.rows, self.columns = memory, rows, columns
-
-    def _at(self, code: Code, i: str, j: str) -> str:
-        return code.add(code.multiply(j, str(self.rows)), i)
-
-    def load(self, code: Code, i: str, j: str) -> Element:
-        # Not by ``load_flat``, which may give back an element that was there before LAPACK was called.
-        return self.memory.compute_flat(code, self._at(code, i, j))
-
-    def store(self, code: Code, i: str, j: str, x: Element) -> None:
-        self.memory.store_flat(code, self._at(code, i, j), x)
-
-    def fill(self, code: Code, entry: Callable[[str, str], Element]) -> None:
-        def one(ji: list[str]) -> None:
-            j, i = ji
-            self.memory.store_flat(code, self._at(code, i, j), entry(i, j))
-
-        code.nest([str(self.columns), str(self.rows)], one)
 
 
 def emits_static(callee: Any, is_stackable: bool = True) -> Callable[[Any], Any]:
@@ -446,21 +383,25 @@ def check_finite(f: FunctionCode, op: Operation, first: int = 0) -> None:
     """Emit the check of SciPy's ``check_finite`` on the operands from the first one on."""
     if "check_finite" in op.named and not op.named["check_finite"].constant:
         return
-    code = f.code
     for operand in op.positional[first:]:
         array = f.array(operand)
         if array.dtype.kind not in "fc":
             continue
+        f.fail_if(has_not_finite(f, array), *NOT_FINITE_IN_SCIPY)
 
-        def turn(at: list[str], carried: list[str], array: Array = array) -> list[str]:
-            (found,) = carried
-            for part in registers(array.load(code, at)):
-                # x - x is zero for a finite number only
-                found = code.value(f"or i1 {found}, {_is_not_finite(code, part, array.dtype)}")
-            return [found]
 
-        (is_bad,) = fold(code, array.lengths, turn, ["i1"], ["false"])
-        f.fail_if(is_bad, *NOT_FINITE_IN_SCIPY)
+def has_not_finite(f: FunctionCode, array: Array) -> str:
+    """Return whether an array of floating-point numbers has an infinity or a NaN, an i1."""
+    code = f.code
+
+    def turn(at: list[str], carried: list[str]) -> list[str]:
+        (found,) = carried
+        for part in registers(array.load(code, at)):
+            # x - x is zero for a finite number only
+            found = code.value(f"or i1 {found}, {_is_not_finite(code, part, array.dtype)}")
+        return [found]
+
+    return fold(code, array.lengths, turn, ["i1"], ["false"])[0]
 
 
 def _is_not_finite(code: Code, x: str, dtype: np.dtype) -> str:

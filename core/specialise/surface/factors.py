@@ -6,14 +6,16 @@ kernel whose adjoint needs one more solution; the adjoint through the factors ta
 
 from __future__ import annotations
 
+import inspect
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..traced import Trace
 from .arguments import refuse, value
-from .library import call, written
+from .library import WRITTEN, call, written
 
 
 def _remember(trace: Trace, factors: Any, a: Any) -> None:
@@ -109,6 +111,50 @@ def _lu_solve_stack(lu: Any, piv: Any, b: Any, trans: int) -> Any:
         x = scipy.linalg.solve_triangular(lu, x, trans=trans, lower=True, unit_diagonal=True)
         x = rows(x, np.argsort(order, axis=-1))
     return x[..., 0] if is_vector else x
+
+
+@written
+def schur(
+    trace: Trace, a: Any, output: Any = "real", lwork: Any = None, overwrite_a: Any = False, sort: Any = None,
+    check_finite: Any = True,
+) -> Any:  # fmt: skip
+    import scipy.linalg
+
+    from ...rules.scipy_schur import schur_with_chosen_first
+
+    found = call(trace, scipy.linalg.schur, (a,), {"output": output, "check_finite": check_finite})
+    if sort is None:
+        return found
+    if not callable(sort) and sort not in ("lhp", "rhp", "iuc", "ouc"):
+        raise ValueError("'sort' parameter must either be 'None', or a callable, or one of ('lhp','rhp','iuc','ouc')")
+    if value(trace, found[0]).type.ndim > 2:
+        raise refuse("scipy.schur(sort=) of stacks of matrices", "call it for each matrix")
+    is_real = found[0].dtype.kind == "f"
+    return trace.calls.interpret(schur_with_chosen_first, (a, *found, sort, is_real), {})  # type: ignore[attr-defined]
+
+
+def _of_some(name: str, option: str, by_value: Any) -> Callable[..., Any]:
+    """Return what eigenvalues of SciPy do, of which an ``option`` chooses some: not by their values, so that their number is known."""
+
+    def found(trace: Trace, *args: Any, **kwargs: Any) -> Any:
+        import scipy.linalg
+
+        function = getattr(scipy.linalg, name)
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+        if by_value(given.get(option)):
+            remedy = "choose eigenvalues by their indices, or compute them outside of mo.jit"
+            raise refuse(
+                f"scipy.linalg.{name} of eigenvalues that lie in an interval, whose number is not known,", remedy
+            )
+        return call(trace, function, args, kwargs)
+
+    return found
+
+
+for _name in ("eigh", "eigvalsh"):
+    WRITTEN[_name] = _of_some(_name, "subset_by_value", lambda x: x is not None)
+for _name in ("eigh_tridiagonal", "eigvalsh_tridiagonal", "eig_banded", "eigvals_banded"):
+    WRITTEN[_name] = _of_some(_name, "select", lambda x: x in ("v", "value", 1))
 
 
 @written

@@ -311,7 +311,7 @@ def find(function: Any) -> Callable[..., Any] | None:
     if not module.startswith("scipy.") or not callable(function) or isinstance(function, type):
         return None
     name = getattr(function, "__name__", "")
-    own, rule = _written.get(name), find_rule(function)
+    own, rule = WRITTEN.get(name), find_rule(function)
     if own is None and find_model(function) is not None:
         return None
     for public in _SCIPY:
@@ -344,11 +344,11 @@ def _interpreted(function: FunctionType, trace: Any, *args: Any, **kwargs: Any) 
 
 # SciPy functions written here with NumPy's functions, so that the back ends can optimise them.
 
-_written: dict[str, Callable[..., Any]] = {}
+WRITTEN: dict[str, Callable[..., Any]] = {}
 
 
 def written(body: Callable[..., Any]) -> Callable[..., Any]:
-    _written[body.__name__] = body
+    WRITTEN[body.__name__] = body
     return body
 
 
@@ -363,7 +363,7 @@ def scipy_lstsq(trace: Trace, a: Any, b: Any, cond: Any = None, *args: Any, **kw
     return *call(trace, gelsy, (a, b, cond), {}), None
 
 
-_written["lstsq"] = scipy_lstsq
+WRITTEN["lstsq"] = scipy_lstsq
 
 
 @written
@@ -437,7 +437,7 @@ def _riccati(name: str) -> Callable[..., Any]:
 
 
 for _name in ("solve_continuous_are", "solve_discrete_are"):
-    _written[_name] = _riccati(_name)
+    WRITTEN[_name] = _riccati(_name)
 
 
 def _routines(name: str) -> Callable[..., Any]:
@@ -452,4 +452,4 @@ def _routines(name: str) -> Callable[..., Any]:
 
 
 for _name in ("get_blas_funcs", "get_lapack_funcs"):
-    _written[_name] = _routines(_name)
+    WRITTEN[_name] = _routines(_name)
