@@ -83,14 +83,9 @@ class _Expansion(Copy):
         operands = [self.value(v) for v in op.positional]
         constants = {name: v.constant for name, v in op.named.items()}
         found = list(_values(connected.trace_program(builder, program.program, operands, constants, self.target)))
-        for k, (result, value) in enumerate(zip(op.results, found, strict=True)):
-            kind, wanted = value.type, result.type
-            if kind.dtype != wanted.dtype or kind.shape != wanted.shape:
-                raise InvalidIR(
-                    f"the program of {callee_name(op.callee)} returns {kind}, not {wanted}, as its result {k}"
-                )
-            if kind != wanted:
-                found[k] = builder.weak(value) if wanted.weak else builder.cast(value, wanted.dtype)
+        for result, value in zip(op.results, found, strict=True):
+            if value.type.dtype != result.type.dtype or value.type.shape != result.type.shape:
+                raise InvalidIR(f"the program of {callee_name(op.callee)} returns {value.type}, not {result.type}")
         made = self.operations(builder.out)
         self.known.update((result, self.value(value)) for result, value in zip(op.results, found))
         return made
