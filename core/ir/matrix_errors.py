@@ -31,6 +31,11 @@ NOT_DEFINITE_PAIR = (
     "eigenvectors were computed.",
 )
 WITHOUT_EIGENVALUES = np.linalg.LinAlgError, "the eigenvalues of a Hermitian matrix did not converge"
+REORDERED_PAIR = (
+    ValueError,
+    "Reordering of (A, B) failed because the transformed matrix pair (A, B) would be too far from generalized Schur form; the problem is "
+    "very ill-conditioned. (A, B) may have been partially reordered.",
+)
 BANDED = np.linalg.LinAlgError, "singular matrix"
 
 _OF_NUMPY: dict[str, tuple[MatrixError, ...]] = {

@@ -56,6 +56,13 @@ def is_of_singular_values(x: Any, p: Any = None) -> bool:
     return is_matrix(x) and 0 not in x.shape and (p is None or p in (2, -2))
 
 
+def cond_by_values(x: Any, p: Any = None) -> Any:
+    s = np.linalg.svdvals(x)
+    first, last = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
+    return np.where((first == 0) & (last == 0), np.inf, first / last)[()]
+
+
+expands(np.linalg.cond, cond_by_values, is_of_singular_values)
 instead(np.linalg.cond, cond_with_vectors, is_of_singular_values)
 instead(np.linalg.eigvalsh, eigvalsh_with_vectors, is_matrix)
 instead(np.linalg.svdvals, svdvals_with_vectors, is_matrix)

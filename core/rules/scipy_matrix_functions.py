@@ -256,12 +256,22 @@ instead(scipy.linalg.solve_sylvester, sylvester_with_schur, are_matrices, is_exa
 for _lyapunov in {scipy.linalg.solve_continuous_lyapunov, scipy.linalg.solve_lyapunov}:
     joint(_lyapunov, solve_continuous_lyapunov_pullback)
     instead(_lyapunov, lyapunov_with_schur, are_matrices, is_exact=True)
+
+
+def solution_like(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True) -> Any:
+    """An array of the type of a Riccati equation's solution, which not all samples have."""
+    given = [x for x in (a, b, q, r, e, s) if x is not None]
+    stack = np.broadcast_shapes(*(x.shape[:-2] for x in given))
+    return np.zeros((*stack, *a.shape[-2:]), np.result_type(float, *given))
+
+
 joint(scipy.linalg.solve_discrete_lyapunov, solve_discrete_lyapunov_pullback)
 for _are, _pullback in (
     (scipy.linalg.solve_continuous_are, solve_continuous_are_pullback),
     (scipy.linalg.solve_discrete_are, solve_discrete_are_pullback),
 ):
     joint(_are, one_by_one(_pullback, 2, 2, 2, 2, 2, 2))
+    runs_compiled(_are, sample=solution_like)
 
 
 # Matrices made from a column and a row: every entry's cotangent is a sum along a diagonal

@@ -81,6 +81,35 @@ def equations(a, b):
     return size(c, linalg.solve_discrete_lyapunov(near, b), linalg.solve_discrete_lyapunov(near, b, "bilinear"))
 
 
+def pairs_of_forms(a, b):
+    s, t, alpha, beta, q, z = linalg.ordqz(a, b, sort="ouc", output="complex")
+    return size(*linalg.qz(a, b, output="complex"), s, t, q, z)
+
+
+def lu(a, b):
+    p, l, u = linalg.lu(a)  # noqa: E741
+    return size(p, l, u, *linalg.lu(b[:3], permute_l=True), *linalg.lu(b[:, :2], p_indices=True)[1:])
+
+
+def toeplitz(a, b):
+    c, unit = a[0] + 9 * np.eye(N)[0], np.real(b[1])
+    return size(linalg.solve_toeplitz((c, b[0]), a), linalg.solve_toeplitz(np.real(c), unit))
+
+
+def continuous_riccati(a, b):
+    q, r = hermitian(b), hermitian(b[:2, :2])
+    e, s = a + 3 * np.eye(N), b[:, :2] / 9
+    x = linalg.solve_continuous_are(a / 3, b[:, :2], q, r)
+    return size(x, linalg.solve_continuous_are(a / 3, b[:, :2], q + 9 * np.eye(N), r, e, s, balanced=False))
+
+
+def discrete_riccati(a, b):
+    q, r = hermitian(b), hermitian(b[:2, :2])
+    e, s = a + 3 * np.eye(N), b[:, :2] / 9
+    x = linalg.solve_discrete_are(a / 9, b[:, :2], q, r, s=s)
+    return size(x, linalg.solve_discrete_are(a / 9, b[:, :2], q + 9 * np.eye(N), r, e, s, balanced=False))
+
+
 def polar(a, b):
     return size(*linalg.polar(a), *linalg.polar(a[:3], side="left"))
 
@@ -94,6 +123,7 @@ def sorted_values(a, b):
 PROGRAMS = (
     *(schur, schur_in_order, real_schur_in_order, eigenvalues, eigenvalues_of_pairs, hermitian_eigenvalues),
     *(hermitian_pairs, singular_values, orthogonal, equations, polar, sorted_values),
+    *(pairs_of_forms, lu, toeplitz, continuous_riccati, discrete_riccati),
 )
 
 
@@ -157,12 +187,16 @@ def test_orders_are_those_of_numpy():
 @pytest.mark.parametrize("f, args, error, text", [
     (linalg.eigh, (np.eye(2), np.diag([1.0, -1.0])), np.linalg.LinAlgError, "leading minor of order 2 of B is not positive definite"),
     (np.linalg.eig, (np.full((2, 2), np.inf),), np.linalg.LinAlgError, "Array must not contain infs or NaNs"),
+    (lambda a: linalg.solve_toeplitz(a[0], a[1]), (np.ones((2, 2)),), np.linalg.LinAlgError, "Singular principal minor"),
+    (lambda a: linalg.solve_discrete_are(a, a, a + np.eye(2)[1], a), (np.eye(2),), ValueError, "Matrix q should be symmetric"),
+    (lambda a: linalg.solve_continuous_are(a, a, a, 0 * a), (np.eye(2),), ValueError, "Matrix r is numerically singular"),
+    (lambda a: linalg.solve_continuous_are(a, 0 * a, a, a), (np.eye(2),), np.linalg.LinAlgError, "Failed to find a finite|imaginary axis"),
     (linalg.schur, (np.full((2, 2), np.nan),), ValueError, "array must not contain infs or NaNs"),
     (lambda a: linalg.schur(a, sort="left"), (np.eye(2),), ValueError, "'sort' parameter must either be"),
     (lambda a: linalg.eigh(a, subset_by_value=(0.0, 1.0)), (np.eye(2),), mo.BadInput, "whose number is not known"),
     (lambda a: linalg.eig_banded(a, select="v", select_range=(0, 1)), (np.eye(2),), mo.BadInput, "whose number is not known"),
     (mo.grad(lambda a: np.sum(W[:9].reshape(3, 3) * linalg.schur(a)[1])), (np.eye(3),), mo.NoDerivative, "two eigenvalues are equal to rounding"),
-], ids=["pair", "eig", "schur", "sort", "eigh", "banded", "equal"])  # fmt: skip
+], ids=["pair", "eig", "toeplitz", "weights", "r", "unstable", "schur", "sort", "eigh", "banded", "equal"])  # fmt: skip
 def test_errors(f, args, error, text):
     with pytest.raises(error, match=text):
         run_on("native")(f)(*args)
