@@ -32,6 +32,7 @@ from .kept_decompositions import (
     sylvester_with_schur,
 )
 from .library_programs import are_matrices, expands
+from .matrix_exponential import exponential, is_large
 from .matrix_factorisations import SMALL_ORDER
 from .products import hermitian as dagger
 from .stacks import one_by_one
@@ -109,6 +110,7 @@ def right_polar_cotangent(du: Any, dp: Any, u: Any, p: Any, a: Any) -> Any:
 
 
 vjp(scipy.linalg.expm, expm_pullback)
+instead(scipy.linalg.expm, exponential, is_large)
 vjp(scipy.linalg.logm, logm_pullback)
 vjp(scipy.linalg.sqrtm, sqrtm_pullback)
 vjp(scipy.linalg.signm, signm_pullback)
