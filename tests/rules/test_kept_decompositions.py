@@ -8,7 +8,13 @@ import scipy.linalg
 from path_tester import PATHS, run_on
 
 import morula as mo
-from morula.core.rules.kept_decompositions import hermitian_equation, lyapunov_by_schur, schur_form, square_equation
+from morula.core.rules.kept_decompositions import (
+    hermitian_equation,
+    lyapunov_by_schur,
+    schur_form,
+    square_equation,
+    triangular_equation,
+)
 from morula.core.testing.differences import numerical_vjp
 
 RNG = np.random.default_rng(0)
@@ -49,6 +55,20 @@ def singular_values(a):
     )
 
 
+def small_exponential(a):
+    return np.sum(np.sin(scipy.linalg.expm(a / 40) @ a))
+
+
+def large_exponential(a):
+    return np.sum(np.sin(scipy.linalg.expm(a)) + np.cos(np.real(a)))
+
+
+def forms(t, s, q):
+    t, s = np.triu(t), np.triu(s)
+    found = [triangular_equation(t, s, q, x, y) for x, y in ("NN", "NC", "CN")]
+    return sum(size(np.real(x * np.conj(x))) for x in found)
+
+
 CASES = [
     (equation, (A, B, Q)),
     (equation, (ZA, ZB, ZQ)),
@@ -62,6 +82,8 @@ CASES = [
     (eigenvalues, (ZA,)),
     (singular_values, (TALL,)),
     (singular_values, (ZA,)),
+    (forms, (A, B, Q)),
+    (forms, (ZA, ZB, ZQ)),
 ]
 
 
@@ -78,6 +100,29 @@ def test_gradients_are_right_to_the_second_order(path, f, args):  # compiled com
         expected = numerical_vjp(loss, 1.0, *args)[0]
         for g, h in zip(run_on(path)(mo.grad(loss, argnums=each))(*args), expected, strict=True):
             np.testing.assert_allclose(g, h, atol=tolerance * np.max(np.abs(h)))
+
+
+@pytest.mark.parametrize("path", [p for p in PATHS if p != "eager"])
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("f", [small_exponential, large_exponential])
+def test_compiled_exponentials_of_both_degrees_and_their_derivatives(path, f, kind):
+    a = RNG.normal(size=(9, 9)) * (1.0 if kind is float else 1.0 + 0.5j)
+
+    def real(a):
+        return np.real(f(a))
+
+    def of_gradient(a):
+        return np.sum(np.real(mo.grad(real)(a) * np.cos(np.arange(9))))
+
+    value, found = run_on(path)(mo.value_and_grad(real))(a)
+    np.testing.assert_allclose(value, real(a), rtol=1e-12)
+    expected = mo.grad(real)(a)
+    np.testing.assert_allclose(found, expected, atol=1e-12 * np.max(np.abs(expected)))
+    np.testing.assert_allclose(expected, numerical_vjp(real, 1.0, a)[0][0], atol=1e-7 * np.max(np.abs(expected)))
+    if kind is float:
+        expected = mo.grad(of_gradient)(a)
+        found = run_on(path)(mo.grad(of_gradient))(a)
+        np.testing.assert_allclose(found, expected, atol=1e-10 * np.max(np.abs(expected)))
 
 
 @pytest.mark.parametrize("f, args", [(equation, (A, B, Q)), (lyapunov, (A, Q))])
