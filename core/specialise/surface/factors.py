@@ -133,6 +133,14 @@ def schur(
     return trace.calls.interpret(schur_with_chosen_first, (a, *found, sort, is_real), {})  # type: ignore[attr-defined]
 
 
+@written
+def solve_circulant(trace: Trace, *args: Any, **kwargs: Any) -> Any:
+    """From its source, which consists of Fourier transforms."""
+    import scipy.linalg
+
+    return trace.calls.interpret(scipy.linalg.solve_circulant, args, kwargs)  # type: ignore[attr-defined]
+
+
 def _of_some(name: str, option: str, by_value: Any) -> Callable[..., Any]:
     """Return what eigenvalues of SciPy do, of which an ``option`` chooses some: not by their values, so that their number is known."""
 
