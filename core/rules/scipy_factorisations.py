@@ -250,17 +250,6 @@ def is_of_values(
     return keeps_argument(a, overwrite_a) and not compute_uv
 
 
-def cossin_pullback(
-    dy: Any, y: Any, X: Any, p: Any = None, q: Any = None, separate: bool = False, swap_sign: bool = False,
-    compute_u: bool = True, compute_vh: bool = True,
-) -> tuple[Any, ...]:  # fmt: skip
-    raise NoDerivative(
-        "scipy.linalg.cossin has no derivative; the cosines are the singular values of the block X[:p, :q], which have one: use "
-        "scipy.linalg.svd"
-    )
-
-
-joint(scipy.linalg.cossin, cossin_pullback)
 vjp(scipy.linalg.qr, scipy_qr_pullback)
 vjp(scipy.linalg.svd, scipy_svd_pullback)
 decomposes(scipy.linalg.svd)
