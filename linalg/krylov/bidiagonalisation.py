@@ -110,6 +110,7 @@ class Bidiagonalisation(Recurrence):
     def __init__(self, A: Any, M: Any, r: Any) -> None:
         self.A, self.adjoint, self.M = A, A.H, M
         self.u = r
+        self.resolution = 10.0 * np.finfo(r.dtype).eps
         p = self.adjoint @ r
         v = applied(M, p)
         self.alpha = self._size(p, v)
@@ -128,7 +129,7 @@ class Bidiagonalisation(Recurrence):
         beta = length(u)
         # The norm of a column of the bidiagonal matrix is at most that of A.
         self.scale = np.maximum(self.scale, np.hypot(self.alpha, beta))
-        negligible = 10.0 * np.finfo(u.dtype).eps * self.scale
+        negligible = self.resolution * self.scale
         self.beta = choose(beta > negligible, beta, 0.0 * beta)
         self.u = ratio(1.0, self.beta) * u
         p = self.adjoint @ self.u - self.beta * self.p

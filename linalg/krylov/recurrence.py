@@ -93,6 +93,11 @@ def unit_norm(r: Any) -> Any:
     return 1.0 if np.ndim(r) == 1 else np.ones(r.shape[1], np.real(r).dtype)
 
 
+def is_single(value: Any) -> bool:
+    """Return whether the value is a number, and not a row of one for each column; ``np.ndim`` takes much longer."""
+    return not isinstance(value, np.ndarray)
+
+
 def never(r: Any) -> Any:
     """Return False, or a mask without columns."""
     return False if np.ndim(r) == 1 else np.zeros(r.shape[1], bool)
@@ -100,14 +105,14 @@ def never(r: Any) -> Any:
 
 def choose(mask: Any, first: Any, second: Any) -> Any:
     """Return the first or the second value, for each column where the mask is (k,)."""
-    if np.ndim(mask) == 0:
+    if is_single(mask):
         return first if mask else second
     return np.where(mask, first, second)
 
 
 def ratio(a: Any, b: Any) -> Any:
     """Return a / b, and zero where b is zero."""
-    if np.ndim(b) == 0:
+    if is_single(b):
         return a / b if b != 0.0 else 0.0 * (a * b)
     return np.where(b != 0.0, a / np.where(b != 0.0, b, 1.0), 0.0)
 
@@ -129,7 +134,7 @@ def columns(rows: Any) -> Any:
 
 def some(mask: Any) -> Any:
     """Return whether the mask is true, for any column."""
-    return mask if np.ndim(mask) == 0 else np.any(mask)
+    return mask if is_single(mask) else np.any(mask)
 
 
 def without(over: Any, v: Any) -> Any:
