@@ -22,6 +22,7 @@ from .methods.taylor import Taylor
 from .solution import Happened, IntegrationFailed, Solution, Stats, Status
 from .solve import odesolve
 from .splitting import SPLITTINGS, Splitting, Trajectory, compose, split, symplectic
+from .steady import SteadyState, SteadyStateFailed, steady_state
 
 __all__ = [
     "CONTROLS",
@@ -39,6 +40,8 @@ __all__ = [
     "Splitting",
     "Stats",
     "Status",
+    "SteadyState",
+    "SteadyStateFailed",
     "StepControl",
     "Tableau",
     "Taylor",
@@ -52,6 +55,7 @@ __all__ = [
     "odesolve",
     "rosenbrock",
     "split",
+    "steady_state",
     "symplectic",
     "tableau",
 ]
