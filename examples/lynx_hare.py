@@ -10,6 +10,8 @@ N1 = b H L and N2 = c H L, is fitted first, and the hybrid starts from it: N1 = 
 n = (n1, n2) is the network's output.  Thus the interaction vanishes with H or L, and a network with output zero gives
 the classical model.  Both are fitted to all data at once, through the solver: the loss is the squared error of the
 logarithms along one trajectory, plus penalties that keep the network's output small where the data do not need it.
+The inverse of the Hessian of the classical model's negative log-likelihood is the covariance of its rates and start; with
+the Jacobian of its solution it gives the bands of uncertainty.
 
 Run: python examples/lynx_hare.py [picture.png]
 
@@ -98,6 +100,27 @@ def fit_classical(years, data):
     return minimize(misfit, start, classical, years, data, tol=1e-6).x
 
 
+def as_vector(p):
+    return np.concatenate([p["rates"], p["encounters"], p["start"]])
+
+
+def parts(v):
+    return {"rates": v[:2], "encounters": v[2:4], "start": v[4:]}
+
+
+def covariance(p):
+    """The covariance (6, 6) of the classical model's parameters ``as_vector``: the inverse of the Hessian."""
+    hessian = mo.jit(mo.hessian(lambda v: misfit(parts(v), classical, YEARS, DATA)))(as_vector(p))
+    variance = misfit(p, classical, YEARS, DATA) * DATA.size / (DATA.size - 6)
+    return np.linalg.inv(hessian * DATA.size / (2 * variance))
+
+
+def spreads(p, years):
+    """The standard deviations (m, 2) of the classical model's logarithms in the given years."""
+    jacobian = mo.jit(mo.jacobian(lambda v: trajectory(classical, parts(v), years)))(as_vector(p))
+    return np.sqrt(np.einsum("tci,ij,tcj->tc", jacobian, covariance(p), jacobian))
+
+
 def fit_hybrid(reference, years, data):
     """The hybrid model, trained from the classical one by Adam, then BFGS; and the loss at each step."""
     rng = np.random.default_rng(0)
@@ -148,7 +171,9 @@ def main(picture: str = "lynx_hare.png") -> None:
         ("hybrid", rates(p)),
     ):
         print(f"  {name:20}{found['a']:8.3f}{found['d']:8.3f}{found['b']:13.4f}{found['c']:13.4f}")
-    print("  (of the hybrid, b and c are what its network multiplies)")
+    uncertain = np.array(list(rates(reference).values())) * np.sqrt(np.diagonal(covariance(reference))[[0, 2, 1, 3]])
+    print(f"  {'standard deviations':20}{uncertain[0]:8.3f}{uncertain[2]:8.3f}{uncertain[1]:13.4f}{uncertain[3]:13.4f}")
+    print("  (of the classical fit, from the Hessian; of the hybrid, b and c are what its network multiplies)")
     print("\nError, root mean square of logarithms   classical   hybrid")
     models = ((classical, reference), (hybrid, p))
     early_models = ((classical, early_reference), (hybrid, early_p))
@@ -185,7 +210,14 @@ def draw(picture: str, reference: Any, p: Any, losses: list[float], early_refere
         forecast.plot(YEARS[YEARS < HELD_OUT], y[YEARS < HELD_OUT], "o", color=colour, markersize=5)
         forecast.plot(YEARS[YEARS >= HELD_OUT], y[YEARS >= HELD_OUT], "o", color=colour, markersize=6, mfc="white")
     curves(fit, 1920, reference, p)
-    fit.set(title="Fitted to 1900-1920 (dots: pelts counted)", ylabel="thousands of pelts", ylim=(0, 100))
+    years = np.linspace(1900.0, 1920.0, 201)
+    middle, spread = trajectory(classical, reference, years), spreads(reference, years)
+    for i, colour in enumerate(colours):
+        low, high = (UNIT * np.exp(middle[:, i] + sign * 1.96 * spread[:, i]) for sign in (-1, 1))
+        fit.fill_between(years, low, high, color=colour, alpha=0.15, linewidth=0)
+    fit.set(
+        title="Fitted to 1900-1920 (dots: pelts; bands: 95%, classical)", ylabel="thousands of pelts", ylim=(0, 100)
+    )
     fit.set_xticks(range(1900, 1921, 4))
     fit.legend(fontsize=8, ncols=2, loc="upper center")
 

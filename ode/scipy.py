@@ -7,7 +7,8 @@ Existing code moves by changing one import:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,10 @@ from .solve import odesolve
 NAMES = {"RK23": "bosh3", "RK45": "dopri5", "DOP853": "dop853", "Radau": "radau5", "BDF": "bdf", "LSODA": "auto"}
 """SciPy's name of a method -> the name here."""
 
-_OPTIONS = {"first_step", "max_step", "rtol", "atol", "jac", "jac_sparsity", "lband", "uband", "min_step"}
+_OF_ALL = {"first_step", "max_step", "rtol", "atol"}
+_OF_STIFF = {"jac", "jac_sparsity", "lband", "uband", "min_step"}
+"""The options, and those of implicit methods only."""
+_LEAST_RTOL = 100 * np.finfo(float).eps
 
 _MESSAGES = {
     0: "The solver successfully reached the end of the integration interval.",
@@ -35,12 +39,13 @@ _MESSAGES = {
 }
 
 
-@dataclass
-class OdeResult:
-    """The result of ``solve_ivp``; fields are attributes, and items as in ``result["t"]``.
+@dataclass(eq=False)
+class OdeResult(Mapping[str, Any]):
+    """The result of ``solve_ivp``; fields are attributes, and items as in ``result["t"]`` or ``result.items()``.
 
-    >>> solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0])["success"]
-    True
+    >>> result = solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0])
+    >>> result["success"], list(result)[:2]
+    (True, ['t', 'y'])
     """
 
     t: NDArray[Any]
@@ -71,13 +76,11 @@ class OdeResult:
             raise KeyError(key)
         return getattr(self, key)
 
-    def keys(self) -> list[str]:
-        """Return the names of the fields.
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.__dict__)
 
-        >>> solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0]).keys()[:2]
-        ['t', 'y']
-        """
-        return list(self.__dict__)
+    def __len__(self) -> int:
+        return len(self.__dict__)
 
 
 class OdeSolution:
@@ -126,7 +129,7 @@ def solve_ivp(
         args: further arguments of fun, events and jac.
         options: rtol (1e-3), atol (1e-6), first_step, max_step; for implicit methods jac, a function ``jac(t, y, *args)``
             or a constant matrix (by default it is found by forward mode), or jac_sparsity, its pattern; or lband and
-            uband, the numbers of diagonals of a banded Jacobian. min_step is ignored.
+            uband, the numbers of diagonals of a banded Jacobian. min_step is ignored. An option without effect gives a warning.
 
     Returns:
         An ``OdeResult``.
@@ -141,10 +144,11 @@ def solve_ivp(
     >>> result.y.round(5).tolist(), result.status
     ([[2.0, 1.21306]], 0)
     """
-    unknown = sorted(set(options) - _OPTIONS)
-    if unknown:
-        raise BadInput(f"solve_ivp has no option {', '.join(unknown)}; the options are {', '.join(sorted(_OPTIONS))}")
     chosen = _method(method)
+    useless = [f"`{name}`" for name in options if name not in (_OF_ALL | _OF_STIFF if is_implicit(chosen) else _OF_ALL)]
+    if useless:
+        text = f"The following arguments have no effect for a chosen solver: {', '.join(useless)}."
+        warnings.warn(text, stacklevel=2)
     try:
         t0, tf = t_span
     except (TypeError, ValueError):
@@ -152,10 +156,15 @@ def solve_ivp(
     y = np.asarray(y0)
     if y.ndim != 1:
         raise BadInput(f"`y0` must be 1-dimensional; it has shape {y.shape}")
+    y = y.astype(complex if y.dtype.kind == "c" else float)
+    if not callable(fun):
+        raise BadInput(f"`fun` is {type(fun).__name__}; expected a function fun(t, y, *args) that returns dy/dt")
     given = _arguments(args)
     right = _columns(fun) if vectorized else fun
     is_split = y.dtype.kind == "c" and is_implicit(chosen)
     n, state = len(y), y
+    if n == 1:
+        right = _of_one(right)
     if is_split:  # implicit methods solve real states
         state = np.concatenate([np.real(y), np.imag(y)])
         right = _parts(right, n)
@@ -170,19 +179,23 @@ def solve_ivp(
         [t0, tf],
         *given,
         method=chosen,
-        rtol=options.get("rtol", 1e-3),
+        rtol=_relative(options.get("rtol", 1e-3)),
         atol=_doubled(options.get("atol", 1e-6), is_split),
         first_step=step,
         max_step=options.get("max_step", np.inf),
         max_steps=10**9,
         jacobian=_jacobian(options, n, is_split),
         events=[_event(e, n, is_split) for e in watched or ()],
-        saveat="steps" if t_eval is None else _inside(t_eval, stop_gradient(t0), stop_gradient(tf)),
+        saveat="steps"
+        if t_eval is None or not np.size(t_eval)
+        else _inside(t_eval, stop_gradient(t0), stop_gradient(tf)),
         is_dense=dense_output,
         throw=False,
     )
     join = (lambda x: x[..., :n] + 1j * x[..., n:]) if is_split else (lambda x: x)
-    count = len(solution.t) if t_eval is None else _reached(solution.t, solution.t_reached, span)
+    count = (
+        len(solution.t) if t_eval is None else _reached(solution.t, solution.t_reached, span) if np.size(t_eval) else 0
+    )
     code = {Status.SUCCESS: 0, Status.TERMINATED: 1}.get(solution.status, -1)
     sol = None
     if solution.sol is not None:
@@ -226,6 +239,25 @@ def _arguments(args: Any) -> tuple[Any, ...]:
 
 def _columns(fun: Callable[..., Any]) -> Callable[..., Any]:
     return lambda t, y, *args: np.reshape(fun(t, y[:, None], *args), -1)
+
+
+def _of_one(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Return fun with a vector (1,) for a number, which SciPy takes as the derivative of one component."""
+
+    def right(t: Any, y: NDArray[Any], *args: Any) -> Any:
+        dy = fun(t, y, *args)
+        return dy if np.ndim(dy) else np.reshape(dy, 1)
+
+    return right
+
+
+def _relative(rtol: Any) -> Any:
+    """Return rtol, raised to 100 roundings with SciPy's warning."""
+    if np.any(np.less(rtol, _LEAST_RTOL)) and not np.any(np.less(rtol, 0)):
+        text = "At least one element of `rtol` is too small. Setting `rtol = np.maximum(rtol, 2.220446049250313e-14)`."
+        warnings.warn(text, stacklevel=3)
+        return np.maximum(rtol, _LEAST_RTOL)
+    return rtol
 
 
 def _parts(fun: Callable[..., Any], n: int) -> Callable[..., Any]:

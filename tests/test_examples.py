@@ -90,8 +90,19 @@ def test_the_speed_of_sound_is_found_from_echoes_within_a_megabyte(monkeypatch):
 
 
 def test_the_classical_model_of_lynx_and_hare_has_the_published_rates(lynx_hare):
-    found = lynx_hare.rates(lynx_hare.fit_classical(lynx_hare.YEARS, lynx_hare.DATA))
+    p = lynx_hare.fit_classical(lynx_hare.YEARS, lynx_hare.DATA)
+    found = lynx_hare.rates(p)
     assert found == {name: pytest.approx(value, rel=0.04) for name, value in lynx_hare.PUBLISHED.items()}
+    deviations = np.sqrt(np.diagonal(lynx_hare.covariance(p)))[
+        [0, 2, 1, 3]
+    ]  # relative ones: the parameters are logarithms
+    published = [
+        0.064 / 0.55,
+        0.0043 / 0.028,
+        0.091 / 0.80,
+        0.0036 / 0.024,
+    ]  # posterior deviations over means (Carpenter)
+    assert np.allclose(deviations, published, rtol=0.2)
 
 
 def test_a_network_that_says_nothing_is_the_classical_model(lynx_hare, monkeypatch):

@@ -1,4 +1,4 @@
-"""Accurate end values, and gradients by the parameters, of all problems: ``python -m benchmarks.ode.reference`` writes them.
+"""Accurate end values, and gradients by the parameters, of all problems: ``python -m benchmarks.ode.reference [NAME ...]`` adds them.
 
 The sensitivities solve the variational equations S' = (df/dy) S + df/dp, with derivatives of f by complex steps, which
 are exact to rounding. SciPy's DOP853 and Radau solve them at tolerances of 1e-12 and 1e-10.
@@ -43,21 +43,26 @@ def sensitivities(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         settings = {"method": "Radau", "rtol": 1e-10, "atol": 1e-6 * problem.atol}
     if problem.bands:
         lower, upper = problem.bands
-        near = scipy.sparse.diags_array(
-            [np.ones(n)] * (lower + upper + 1),
-            offsets=np.arange(-lower, upper + 1),
-            shape=(n, n),  # pyright: ignore[reportArgumentType]
-        )
+        offsets: Any = np.arange(-lower, upper + 1)
+        near = scipy.sparse.diags_array([np.ones(n)] * len(offsets), offsets=offsets, shape=(n, n))
         settings["jac_sparsity"] = scipy.sparse.kron(np.ones((count + 1, count + 1)), near)
     z = solve_ivp(augmented, problem.span, np.append(problem.y0, np.zeros(n * count)), **settings).y[:, -1]
     return z[:n], z[n:].reshape(count, n).T
 
 
 def main() -> None:
+    names = sys.argv[1:]
     found: dict[str, Any] = json.loads(REFERENCES.read_text()) if REFERENCES.exists() else {}
     for group in GROUPS:
         for name, problem in problems(group).items():
-            if name in found or problem.is_batch or problem.is_lockstep or len(problem.y0) > 300:
+            if (
+                name in found
+                or names
+                and name not in names
+                or problem.is_batch
+                or problem.is_lockstep
+                or len(problem.y0) > 300
+            ):
                 continue
             print(name, "...", file=sys.stderr, flush=True)
             end, slopes = sensitivities(problem)

@@ -53,6 +53,18 @@ def test_gradients_of_a_batch():
     assert np.allclose(mo.grad(loss)(rates), np.exp(rates), rtol=1e-6)
 
 
+def test_gradients_of_a_batch_behind_an_event():
+    """The state is halved where it passes 2: y(1) = exp(k) / 2 if that happens before."""
+    event = Event(lambda t, y, rate: y[0] - 2.0, direction=1, change=lambda t, y, rate: 0.5 * y)
+
+    def loss(rates):
+        solve = lambda rate: odesolve(grow, np.ones(1), [0.0, 1.0], rate, events=event, rtol=1e-8, atol=1e-8).y[-1, 0]  # noqa: E731
+        return np.sum(mo.vmap(solve)(rates))
+
+    rates = np.array([0.9, 0.3])
+    assert np.allclose(mo.grad(loss)(rates), [0.5 * np.exp(0.9), np.exp(0.3)], rtol=1e-6)
+
+
 def test_gradients_of_second_order_behind_an_event():
     """After the event at y = 2 the rate changes its sign: y(1) = 2 exp(-(k - log 2)) for k the rate."""
 

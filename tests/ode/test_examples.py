@@ -76,3 +76,18 @@ def test_the_delay_of_the_mackey_glass_equation_is_learned(tmp_path):
     found = example.fit(seen)
     assert np.allclose(found, example.TRUE, rtol=0.02)
     assert drawn(example.draw, tmp_path / "picture.png", seen, found)
+
+
+def test_a_neural_ode_tells_spirals_apart(tmp_path):
+    example = load("spiral_classes")
+    p, losses = example.learned(150, 30)
+    assert losses[-1] < 0.1 * losses[0] and example.accuracy(p, *example.spirals(30)) > 0.95
+    assert drawn(example.draw, tmp_path / "picture.png", p, losses)
+
+
+def test_a_latent_ode_learns_from_irregular_measurements(tmp_path):
+    example = load("latent_ode")
+    times = example.times_of(9)
+    assert len(times) == 9 and np.diff(times).max() > 0.25 * example.END
+    _, losses = example.learned(60, 8, 9)
+    assert losses[-1] < 0.2 * losses[0]

@@ -60,6 +60,34 @@ class TestResults:
         ours = solve_ivp(lambda t, y: np.stack([y[1], -y[0]]) * np.ones((2, 1)), (0, 1), [1.0, 0.0], vectorized=True)
         assert np.allclose(ours.y[:, -1], [np.cos(1), -np.sin(1)], atol=1e-3)
 
+    def test_the_result_is_a_mapping_like_scipys(self):
+        ours, theirs = both(swing, (0.0, 1.0), [1.0, 0.0])
+        assert set(ours) == set(theirs) and len(ours) == len(theirs) and "y" in ours and "z" not in ours
+        assert ours.get("status") == 0 and ours.get("z") is None and dict(ours.items())["t"] is ours.t
+
+    def test_arguments_that_scipy_takes(self):
+        """A number as the derivative of one component, no times, integers and float32 as y0, classes as methods."""
+        ours, theirs = both(lambda t, y: -y[0], (0, 1), [1], scipy.integrate.RK45, rtol=1e-8)
+        assert np.allclose(ours.y[:, -1], theirs.y[:, -1], rtol=1e-6)
+        assert solve_ivp(swing, (0, 1), [1.0, 0.0], t_eval=[]).t.shape == (0,)
+        assert solve_ivp(swing, (0, 1), np.ones(2, np.float32)).y.dtype == np.float64
+        assert solve_ivp(swing, (0, 0), [1.0, 0.0]).t.tolist() == [0.0, 0.0]
+
+    def test_options_without_effect_give_scipys_warning(self):
+        for options in ({"jac": None, "min_step": 0.1}, {"tol": 1e-3}):
+            with pytest.warns(UserWarning) as ours:
+                solve_ivp(decay, (0, 1), [1.0], args=(1.0,), **options)
+            with pytest.warns(UserWarning) as theirs:
+                scipy.integrate.solve_ivp(decay, (0, 1), [1.0], args=(1.0,), **options)
+            assert str(ours[0].message) == str(theirs[0].message)
+
+    def test_a_relative_tolerance_below_rounding_is_raised_with_a_warning(self):
+        with pytest.warns(UserWarning, match="At least one element of `rtol` is too small") as ours:
+            assert solve_ivp(decay, (0, 0.1), [1.0], "DOP853", args=(1.0,), rtol=1e-20).success
+        with pytest.warns(UserWarning) as theirs:
+            scipy.integrate.solve_ivp(decay, (0, 0.1), [1.0], "DOP853", args=(1.0,), rtol=1e-20)
+        assert str(ours[0].message) == str(theirs[0].message)
+
     def test_a_failed_solve(self):
         ours = solve_ivp(lambda t, y: y**2, (0.0, 2.0), [1.0], t_eval=np.linspace(0, 2, 9))
         assert (ours.status, ours.success) == (-1, False) and ours.t[-1] == 0.75 and np.all(np.isfinite(ours.y))
@@ -127,7 +155,14 @@ class TestJacobians:
     (((0, 1), [1.0]), {"t_eval": [0.5, 0.2]}, "Values in `t_eval` are not properly sorted."),
     (((0, 1), [1.0]), {"first_step": 2.0}, "`first_step` exceeds bounds"),
     (((0, 1), [1.0]), {"args": 3.0}, "Supplied 'args' cannot be unpacked."),
-    (((0, 1), [1.0]), {"tol": 3.0}, "solve_ivp has no option tol; the options are atol, first_step"),
+    (((0, 1), 1.0), {}, "`y0` must be 1-dimensional"),
+    (((0, 1), [np.nan]), {}, "y0 holds a value that is not finite"),
+    (((0, 1), [1.0]), {"atol": -1.0}, "atol = -1.0; expected a finite number that is not negative"),
+    (((0, 1), [1.0]), {"atol": [1.0, 1.0]}, r"atol has shape \(2,\); give one number, or an array of the shape of an array y0"),
+    (((0, 1), [1.0]), {"first_step": 0.0}, "first_step = 0.0; it must be a positive number"),
+    (((0, 1), [1.0]), {"max_step": -1.0}, "max_step = -1.0; it must be a positive number"),
+    (((0, 1), [1.0], "BDF"), {"jac": lambda t, y: np.eye(3)}, r"jacobian returned shape \(3, 3\); the state has 1 components"),
+    (((0, 1), [1.0], "BDF"), {"jac_sparsity": np.eye(3)}, "the pattern of the Jacobian has 3 rows; the state has 1 components"),
     (((0, 1), [1.0], "BDF"), {"jac": np.eye(2)}, r"`jac` is expected to have shape \(1, 1\), but actually has \(2, 2\)"),
     ((3.0, [1.0]), {}, r"`t_span` is 3.0; expected two numbers"),
 ])  # fmt: skip
