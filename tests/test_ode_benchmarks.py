@@ -16,7 +16,7 @@ needs_c = pytest.mark.skipif(shutil.which("gcc") is None, reason="the solvers by
 
 
 @needs_c
-@pytest.mark.parametrize("name", ["LV", "Pleiades", "Robertson", "Brusselator 128", "rigid body"])
+@pytest.mark.parametrize("name", ["LV", "Pleiades", "Robertson", "Brusselator 128", "rigid body", "HIRES"])
 def test_the_gradient_in_c_is_that_of_the_variational_equations(name):
     expected = references()[name]
     problem = PROBLEMS[name]
