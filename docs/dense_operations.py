@@ -9,7 +9,6 @@ Every cell is tried. The cells of JAX and PyTorch need both libraries; without t
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -21,6 +20,7 @@ os.environ.setdefault("MORULA_CACHE", "0")
 
 import numpy as np
 import scipy.linalg
+from tried_operations import loss_of, tried
 
 import morula as mo
 from morula.testing import check_gradients
@@ -170,28 +170,6 @@ OPERATIONS = (
 )  # fmt: skip
 
 
-def loss_of(operation: Operation) -> Callable[[Any], Any]:
-    """A real number that depends on every entry of the result."""
-
-    def loss(a: Any) -> Any:
-        y = operation.f(a)
-        at = np.arange(np.size(y)).reshape(np.shape(y))
-        return np.sum(np.real(y) * np.cos(at) + np.imag(y) * np.sin(at))
-
-    return loss
-
-
-def tried(check: Callable[[], Any]) -> str:
-    """``yes`` if a check raises nothing, else ``no``."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            check()
-        except (AssertionError, mo.MorulaError, np.linalg.LinAlgError):
-            return "no"
-    return "yes"
-
-
 def stacked(operation: Operation, a: Any) -> str:
     stack = np.stack([a, a + 0.1 * np.eye(*a.shape)])
     try:
@@ -215,7 +193,7 @@ def stacked(operation: Operation, a: Any) -> str:
 
 
 def eager_cells(operation: Operation) -> dict[str, str]:
-    loss, a, z = loss_of(operation), operation.make("real"), operation.make("complex")
+    loss, a, z = loss_of(operation.f), operation.make("real"), operation.make("complex")
     tolerance: Any = {"rtol": 1e-5, "atol": 1e-6}
     return {
         "VJP": tried(lambda: check_gradients(loss, a, order=1, mode="reverse", **tolerance)),
@@ -227,7 +205,7 @@ def eager_cells(operation: Operation) -> dict[str, str]:
 
 
 def compiled_cell(operation: Operation, target: str) -> str:
-    loss, a = loss_of(operation), operation.make("real")
+    loss, a = loss_of(operation.f), operation.make("real")
     gradient = mo.grad(loss)
     return tried(
         lambda: np.testing.assert_allclose(mo.jit(gradient, target=target)(a), gradient(a), rtol=1e-6, atol=1e-8)
@@ -235,7 +213,7 @@ def compiled_cell(operation: Operation, target: str) -> str:
 
 
 def agrees(found: Any, operation: Operation, a: Any) -> str:
-    ours, found = mo.grad(loss_of(operation))(a), np.asarray(found)
+    ours, found = mo.grad(loss_of(operation.f))(a), np.asarray(found)
     if operation.make is positive:  # some read one triangle only, others give both halves of the gradient
         ours, found = ours + ours.T, found + found.T
     return "yes" if np.allclose(found, ours, rtol=1e-5, atol=1e-7) else "wrong"

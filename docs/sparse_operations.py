@@ -9,7 +9,6 @@ page with the code.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -21,7 +20,8 @@ os.environ.setdefault("MORULA_CACHE", "0")
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu, spsolve
+from scipy.sparse.linalg import splu, spsolve, spsolve_triangular
+from tried_operations import loss_of, tried
 
 import morula as mo
 from morula import linalg
@@ -51,6 +51,10 @@ Look up here in which ways an operation on sparse or large matrices can be diffe
 
 SciPy has the operations, but no derivatives. JAX's are those of `jax.experimental.sparse` (formats BCOO and BCSR) and `jax.scipy.sparse.linalg`.
 On a GPU an operation runs as its XLA program does, if that does not call a library through Python; this was not tried for this page.
+
+The pattern of a matrix is constant, and its entries are the variables. An entry that is zero has a derivative if it is stored: sums, differences and
+products of matrices, conversions and assignments keep such entries in differentiated and compiled programs, where SciPy drops some of them. Only
+`eliminate_zeros`, `find`, `nonzero` and a conversion of a dense array leave them out, and they are constants from there on.
 
 """
 
@@ -122,9 +126,13 @@ OPERATIONS = (
     Operation("A.toarray()", lambda d: general(d).toarray(), "A.todense()", "A.to_dense()"),
     Operation("A.diagonal()", lambda d: general(d).diagonal()),
     Operation("triplets, some twice", lambda d: sparse.coo_array((np.tile(d, 2), ([0, 1, 1, 2, 0, 2, 1, 2], [0, 1, 2, 2, 0, 1, 2, 0])), shape=(3, 3)).tocsr().toarray()),
+    Operation("A[rows][:, columns]", lambda d: general(d)[TILED[:4]][:, [7, 0, 6]].toarray()),
+    Operation("A.maximum(B)", lambda d: general(d).maximum(hermitian(d)).toarray()),
+    Operation("block_array", lambda d: sparse.block_array([[general(d)[:3, :3], None], [hermitian(d)[:3, :3], general(d)[:3, 3:6]]]).toarray()),
     Operation("kron(A, B)", lambda d: sparse.kron(general(d)[:3, :3], np.ones((2, 2))).toarray()),
     Operation("spsolve", lambda d: spsolve(general(d), B), "direct.spsolve(v, indices, indptr, b)", "torch.sparse.spsolve(A.to_sparse_csr(), b)"),
     Operation("splu", lambda d: splu(general(d).tocsc()).solve(BLOCK, "T")),
+    Operation("spsolve_triangular", lambda d: spsolve_triangular(sparse.tril(general(d)).tocsr(), BLOCK)),
     Operation("solve, positive definite", lambda d: linalg.solve(hermitian(d), B, assume="positive definite").x),
     Operation("cg", lambda d: linalg.cg(hermitian(d), B, **EXACT).x, "jl.cg(A, b, tol=1e-13)[0]", "", True),
     Operation("minres", lambda d: linalg.minres(hermitian(d), B, **EXACT).x),
@@ -144,28 +152,6 @@ OPERATIONS = (
     Operation("expm_multiply", lambda d: functions.expm_multiply(general(d), B, t=0.1)),
     Operation("logdet, stochastic", lambda d: functions.logdet(hermitian(d), key=1, samples=4, steps=10).value),
 )  # fmt: skip
-
-
-def loss_of(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A real number that depends on every entry of the result."""
-
-    def loss(d: Any) -> Any:
-        y = f(d)
-        at = np.arange(np.size(y)).reshape(np.shape(y))
-        return np.sum(np.real(y) * np.cos(at) + np.imag(y) * np.sin(at))
-
-    return loss
-
-
-def tried(check: Callable[[], Any]) -> str:
-    """``yes`` if a check raises nothing, else ``no``."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            check()
-        except (AssertionError, mo.MorulaError, np.linalg.LinAlgError, NotImplementedError, TypeError, ValueError):
-            return "no"
-    return "yes"
 
 
 def eager_cells(operation: Operation) -> dict[str, str]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,12 @@ class Compilation:
                 raise error
         return program.result(results, parameters, objects)
 
+    @property
+    def patterns(self) -> tuple[int, ...]:
+        """The leaves that are arrays of integers whose content the program assumes."""
+        leaves = self.program.leaves
+        return tuple(leaves[place] for place in self.program.contents if place < len(leaves))
+
     def fits(self, leaves: Sequence[Any]) -> bool:
         """Return whether ints among the leaves lie in the ranges that the program assumes."""
         return all(low <= leaves[i] <= high for i, (low, high) in self.program.ranges.items())
@@ -181,6 +188,7 @@ class Compilation:
             and x.shape == kind.shape
             and x.strides == self.program.strides.get(place, x.strides)
             and x.flags.writeable is (place not in self.program.read_only)
+            and (place not in self.program.contents or np.array_equal(x, self.program.contents[place]))
         )
 
     @property
@@ -313,6 +321,7 @@ def _specialised(
         "steps": steps,
         "leaves_effects": is_pure,
         "ranges": ranges,
+        "knows_patterns": False,
     }
     is_numbered = False
     began = time.perf_counter()
@@ -325,6 +334,9 @@ def _specialised(
             }
             program = specialise(f, args, kwargs, static, read_only, target=first[0], **of_form)
         except BadInput as error:
+            if not options["knows_patterns"] and is_of_sparse(error):
+                options["knows_patterns"] = True
+                continue
             if options["varying"]:  # as constants, which are guarded, these numbers could be compiled
                 options["varying"] = None
                 continue
@@ -373,6 +385,11 @@ def _specialised(
     return Compilation(
         f, *chosen, program, stages, seconds, checks, frozenset(static), frozenset(read_only), why, is_strong, capacity
     )
+
+
+def is_of_sparse(error: BadInput) -> bool:
+    """Whether a refusal is about code of ``scipy.sparse``, which could be compiled if the patterns of matrices were known."""
+    return "sparse" in Path(getattr(error, "raised_in", "")).parts and "scipy" in Path(error.raised_in).parts  # type: ignore[attr-defined]
 
 
 def compiled_part(function: Function) -> targets.Executable:

@@ -88,6 +88,9 @@ class _Entry:
                 parameters.append(name)
                 continue
             parameters.append(self.array(self.local(f"{self.constant(source.read)}()"), kind.dtype, kind.shape))
+        self.tests += [
+            f"{self.constant(np.array_equal)}({parameters[i]}, {self.constant(x)})" for i, x in program.contents.items()
+        ]
         self.test_memory(parameters)
         for guard in program.guards:
             self.guard(guard)

@@ -114,6 +114,7 @@ def _summary(compilation: Compilation, args: tuple[Any, ...], kwargs: dict[str, 
         f"; {names[i]} is assumed to be from {low} to {high}, the lengths of loops"
         for i, (low, high) in compilation.program.ranges.items()
     ]
+    static += [f"the content of {names[i]}, the pattern of a sparse matrix" for i in compilation.patterns]
     again = "another value, shape or dtype compiles again" if static else "another shape or dtype compiles again"
     stored = stored_for_the_backward_sweep(compilation.function) or ["nothing that grows with a loop"]
     chosen = list(dict.fromkeys(note.text for policy in compilation.program.policies for note in policy.notes.values()))

@@ -36,17 +36,18 @@ LARGEST = 1 << 22
 
 
 class _Form:
-    """The programs for one signature: one per value of the static leaves and set of read-only arrays written to."""
+    """The programs for one signature: one per value of the static leaves, sparsity pattern and set of read-only arrays written to."""
 
     def __init__(self) -> None:
         self.static: tuple[int, ...] = ()
         self.written: tuple[int, ...] = ()
+        self.patterns: tuple[int, ...] = ()
         self.capacity = CAPACITY
         self.programs: dict[tuple[Any, ...], Compilation] = {}
         self.ranges: dict[int, tuple[int, int]] = {}  # those that the last program assumes
 
     def values(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        found = tuple(repr(leaves[i]) for i in self.static)
+        found = tuple(repr(leaves[i]) for i in self.static) + tuple(leaves[i].tobytes() for i in self.patterns)
         return found if not self.written else (*found, *(leaves[i].flags.writeable for i in self.written))
 
 
@@ -273,6 +274,7 @@ class Jitted(LikeAFunction):
                 )
                 form.ranges |= found.program.ranges
                 form.static = tuple(sorted({*form.static, *found.static}))
+                form.patterns = tuple(sorted({*form.patterns, *found.patterns}))
                 form.written = tuple(sorted({*form.written, *found.written}))
                 form.programs[form.values(leaves)] = found
                 names = names_of_arguments(self.function, layout_of(given))

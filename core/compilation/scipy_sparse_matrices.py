@@ -6,14 +6,18 @@ import operator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, dia_array, issparse
-from scipy.sparse.linalg import splu, spsolve
+from scipy.sparse import bsr_array, csr_array, dia_array, issparse
+from scipy.sparse._sparsetools import csr_matmat_maxnnz  # type: ignore[import-not-found]
+from scipy.sparse.linalg import splu, spsolve, spsolve_triangular
 from scipy.sparse.linalg._dsolve._superlu import gssv  # type: ignore[import-not-found]
 
+from ..ir.typed import cast
 from ..rules.registry import LOWERINGS
-from ..rules.sparse import solution as kept_solution
+from ..rules.sparse_equations import solution as kept_solution, triangular
+from ..rules.sparse_programs import diagonals_of_product, product_places
+from ..specialise.constants import called_on_known, known_content
 from ..specialise.driven import SPECIAL
-from ..specialise.traced import Traced
+from ..specialise.traced import NeedsConcrete, Traced
 
 
 def stored_entries(trace: Any, matrix: Any, axis: Any = None) -> Any:
@@ -34,14 +38,49 @@ def _checked_length(data: Any, stored: Any) -> Any:
     return len(data)
 
 
-def pruned(matrix: Any) -> None:
-    """``prune`` of compressed matrices, without its tests."""
+def pruned(trace: Any, matrix: Any) -> None:
+    """``prune`` of compressed matrices; if the pattern is an input, its arrays must have the right length before."""
+    pointers = trace.call(getattr, matrix, "indptr")
+    if isinstance(trace.call(operator.getitem, pointers, -1), Traced) and _is_given(trace, trace.value(pointers)):
+        trace.call(_check_length, matrix)
+    else:
+        trace.call(_cut, matrix)
+
+
+def _is_given(trace: Any, value: Any) -> bool:
+    """Whether an array is an argument of the program, or one from outside, of this type or another."""
+    makers = trace.builder.makers()
+    while value in makers and makers[value].callee is cast:
+        value = makers[value].operands[0]
+    return trace.is_parameter(value)
+
+
+def _check_length(matrix: Any) -> None:
+    _checked_length(matrix.data, matrix.indptr[-1])
+
+
+def _cut(matrix: Any) -> None:
     stored = matrix.indptr[-1]
     matrix.indices, matrix.data = matrix.indices[:stored], matrix.data[:stored]
 
 
+def of_known_patterns(function: Any) -> Any:
+    """Return what a function of index arrays does while compiling: it needs to know them."""
+
+    def of_known(trace: Any, *args: Any) -> Any:
+        found = called_on_known(trace, function, args, {})
+        if found is NotImplemented:
+            unknown = next(x for x in args if isinstance(x, Traced) and known_content(trace, trace.value(x)) is None)
+            raise NeedsConcrete(
+                trace.value(unknown), "the pattern of a sparse matrix; make it of index arrays that are arguments"
+            )
+        return trace.uninterpreted.take_in(found)
+
+    return of_known
+
+
 def from_diagonals(trace: Any, matrix: Any, copy: bool = False) -> Any:
-    """``tocsr`` of matrices stored by diagonals, whose kernel returns how many values are not zero."""
+    """``tocsr`` of matrices stored by diagonals, with their zeros."""
     if not isinstance(trace.call(getattr, matrix, "data"), Traced):
         return NotImplemented
     return trace.call(_rows_of_diagonals, matrix)
@@ -50,8 +89,7 @@ def from_diagonals(trace: Any, matrix: Any, copy: bool = False) -> Any:
 def _rows_of_diagonals(matrix: Any) -> Any:
     width = matrix.data.shape[1]
     values = np.ravel(matrix.data)
-    is_stored = np.ravel(matrix._data_mask()) & (values != 0)
-    (place,) = np.nonzero(is_stored)
+    (place,) = np.nonzero(np.ravel(matrix._data_mask()))
     columns = place % width
     rows = columns - matrix.offsets[place // width]
     return matrix._coo_container((values[place], (rows, columns)), shape=matrix.shape).tocsr()
@@ -59,8 +97,12 @@ def _rows_of_diagonals(matrix: Any) -> Any:
 
 def solution(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
     """``spsolve`` for one or several right-hand sides in an array, without writing into A."""
-    if not (issparse(A) and A.format in ("csr", "csc")) or issparse(b):
+    if not (issparse(A) and A.format in ("csr", "csc")):
         return spsolve(A, b, permc_spec, use_umfpack)
+    if issparse(b):  # no entry of the result is known to be zero
+        X = np.reshape(solution(A, b.toarray(), permc_spec), b.shape)
+        i, j = np.indices(X.shape)
+        return A.__class__((np.ravel(X), (np.ravel(i), np.ravel(j))), shape=X.shape)
     b = np.asarray(b)
     m, n = A.shape
     if m != n:
@@ -127,7 +169,11 @@ def factorised(
 
 SPECIAL[csr_array._getnnz] = stored_entries  # type: ignore[attr-defined]
 SPECIAL[dia_array.tocsr] = from_diagonals
+for _kind in (csr_array, bsr_array):
+    SPECIAL[_kind.prune] = pruned  # type: ignore[attr-defined]
+for _function in (csr_matmat_maxnnz, product_places, diagonals_of_product):
+    SPECIAL[_function] = of_known_patterns(_function)
 for _target in ("native", "xla"):
-    LOWERINGS[_target, csr_array.prune] = pruned
     LOWERINGS[_target, spsolve] = solution
     LOWERINGS[_target, splu] = factorised
+    LOWERINGS[_target, spsolve_triangular] = triangular

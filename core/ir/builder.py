@@ -40,7 +40,7 @@ class Builder:
         self.integers = Bounds()
         self.open: list[tuple[list[Operation], int]] = [([], 0)]
         self.made: dict[Any, tuple[Value, list[Operation]]] = {}
-        self.fixed: dict[Value, Operation] = {}
+        self.fixed: dict[Value, Any] = {}
         self.parts: dict[Value, Sequence[Value]] = {}
         self.check: Callable[..., bool] = lambda *check: False
         self.watch: Any = None

@@ -11,12 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import _sparsetools as kernels, csc_array, sparray, spmatrix
-from scipy.sparse.linalg._dsolve import _superlu
+from scipy.sparse import _sparsetools as kernels, sparray, spmatrix
 
 from ..values.strong_zero import Strong
 from .registry import DESCRIBED_BY_INTS
-from .table import in_place, joint, runs_compiled
+from .table import in_place, joint
 
 Arguments = dict[str, Any]
 Pairs = Callable[[Arguments, Any], tuple[Any, Any]]
@@ -66,15 +65,15 @@ def linear(kernel: str, names: str, writes: str, pairs: Pairs, data: str = "Ax",
     register(kernel, names, writes, pullback)
 
 
-def moving(kernel: str, names: str, writes: str, data: str = "Ax") -> None:
-    """Register a kernel that writes each value of ``data`` to at most one place, and drops only zeros."""
+def moving(kernel: str, names: str, writes: str, data: str = "Ax", drops_zeros: bool = False) -> None:
+    """Register a kernel that writes each value of ``data`` to one place; it may drop zeros, which are then constants."""
     order, written = names.split(), writes.split()
 
     def pairs(given: Arguments, y: Any) -> tuple[Any, Any]:
         fresh = {name: np.copy(given[name]) for name in written}
         fresh[written[0]] = np.zeros(np.shape(given[written[0]]))
         numbers = np.reshape(np.arange(1.0, 1.0 + np.size(given[data])), np.shape(given[data]))
-        fresh[data] = np.where(np.asarray(given[data]) != 0, numbers, 0.0)
+        fresh[data] = np.where(np.asarray(given[data]) != 0, numbers, 0.0) if drops_zeros else numbers
         getattr(kernels, kernel)(*(fresh.get(name, given[name]) for name in order))
         source = np.ravel(fresh[written[0]]).astype(np.intp)
         (q,) = np.nonzero(source)
@@ -86,15 +85,14 @@ def moving(kernel: str, names: str, writes: str, data: str = "Ax") -> None:
 moving("coo_tocsr", "n_row n_col nnz Ai Aj Ax Bp Bj Bx", "Bx Bp Bj")
 moving("csr_tocsc", "n_row n_col Ap Aj Ax Bp Bi Bx", "Bx Bp Bi")
 moving("csc_tocsr", "n_row n_col Ap Ai Ax Bp Bj Bx", "Bx Bp Bj")
-moving("csr_tobsr", "n_row n_col R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
-moving("dia_tocsr", "n_row n_col n_diags L offsets Ax order Bx Bj Bp", "Bx Bp Bj")
 moving("csr_hstack", "n_blocks n_row n_col Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
 moving("csr_row_index", "n_row_idx rows Ap Aj Ax Bj Bx", "Bx Bj")
 moving("csr_row_slice", "start stop step Ap Aj Ax Bj Bx", "Bx Bj")
 moving("csr_column_index2", "col_order col_offsets nnz Aj Ax Bj Bx", "Bx Bj")
 moving("csr_sort_indices", "n_row Ap Aj Ax", "Ax Aj")
-moving("csr_eliminate_zeros", "n_row n_col Ap Aj Ax", "Ax Ap Aj")
+moving("csr_eliminate_zeros", "n_row n_col Ap Aj Ax", "Ax Ap Aj", drops_zeros=True)
 moving("bsr_tocsr", "n_brow n_bcol R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
+moving("bsr_sort_indices", "n_brow n_bcol R C Ap Aj Ax", "Ax Aj")
 moving("bsr_transpose", "n_brow n_bcol R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
 
 
@@ -129,6 +127,23 @@ def diagonal_place(given: Arguments, y: Any) -> tuple[Any, Any]:
     return p, i[p] + min(k, 0)
 
 
+def diagonal_place_in_blocks(given: Arguments, y: Any) -> tuple[Any, Any]:
+    i, j = of_blocks(rows(given["Ap"]), given["Aj"][: given["Ap"][-1]], given["R"], given["C"])
+    (p,) = np.nonzero(j == i + given["k"])
+    return p, i[p] + min(given["k"], 0)
+
+
+def place_in_blocks(given: Arguments, y: Any) -> tuple[Any, Any]:
+    """Find the block of each entry, where entries at one place are added."""
+    _, pointers, columns = y
+    height, width, across = given["R"], given["C"], given["n_col"] // given["C"]
+    i, j = rows(given["Ap"]), given["Aj"][: given["Ap"][-1]]
+    keys = rows(pointers) * across + columns[: pointers[-1]]
+    order = np.argsort(keys)
+    block = order[np.searchsorted(keys[order], i // height * across + j // width)]
+    return np.arange(len(j)), (block * height + i % height) * width + j % width
+
+
 def merged_place(given: Arguments, y: Any) -> tuple[Any, Any]:
     i, j = rows(given["Ap"]), given["Aj"][: given["Ap"][-1]]
     starts = np.concatenate([[0], (np.diff(i) != 0) | (np.diff(j) != 0)])
@@ -151,6 +166,8 @@ def sampled_place(given: Arguments, y: Any) -> tuple[Any, Any]:
 linear("csr_todense", "n_row n_col Ap Aj Ax Bx", "Bx", dense_place, adds=True)
 linear("coo_todense", "n_row n_col nnz Ai Aj Ax Bx fortran", "Bx", dense_place_of_triplets, adds=True)
 linear("coo_todense_nd", "strides nnz n_dim coords Ax Bx fortran", "Bx", dense_place_of_points, adds=True)
+linear("csr_tobsr", "n_row n_col R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj", place_in_blocks)
+linear("bsr_diagonal", "k n_brow n_bcol R C Ap Aj Ax Yx", "Yx", diagonal_place_in_blocks)
 linear("csr_diagonal", "k n_row n_col Ap Aj Ax Yx", "Yx", diagonal_place)
 linear("csr_sum_duplicates", "n_row n_col Ap Aj Ax", "Ax Ap Aj", merged_place)
 linear("csr_sample_values", "n_row n_col Ap Aj Ax n_samples Bi Bj Bx", "Bx", sampled_place)
@@ -242,178 +259,3 @@ product("dia_matvec", "n_row n_col n_diags L offsets Ax Xx Yx", by_diagonals)
 product("dia_matvecs", "n_row n_col n_diags L offsets Ax n_vecs Xx Yx", by_diagonals)
 product("bsr_matvec", "n_brow n_bcol R C Ap Aj Ax Xx Yx", by_blocks)
 product("bsr_matvecs", "n_brow n_bcol n_vecs R C Ap Aj Ax Xx Yx", by_blocks)
-
-
-# Matrices with matrices
-
-
-def sample(indptr: Any, indices: Any, data: Any, n_col: int, i: Any, j: Any) -> Any:
-    """Return the entries (i, j) of a matrix, zero where none is stored."""
-    found = np.zeros(len(i), data.dtype)
-    i, j = i.astype(indices.dtype), j.astype(indices.dtype)
-    kernels.csr_sample_values(len(indptr) - 1, n_col, indptr, indices, data, len(i), i, j, found)
-    return found
-
-
-def scaled_rows_pullback(
-    dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Xx: Any
-) -> tuple[Any, ...]:
-    i = rows(Ap)
-    return None, None, None, None, dy * np.conj(Xx[i]), at(i, dy * np.conj(Ax), len(Xx))
-
-
-def scaled_columns_pullback(
-    dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Xx: Any
-) -> tuple[Any, ...]:
-    return None, None, None, None, dy * np.conj(Xx[Aj]), at(Aj, dy * np.conj(Ax), len(Xx))
-
-
-in_place(kernels.csr_scale_rows, "n_row n_col Ap Aj Ax Xx", "Ax", scaled_rows_pullback)
-in_place(kernels.csr_scale_columns, "n_row n_col Ap Aj Ax Xx", "Ax", scaled_columns_pullback)
-
-
-def of_both(slopes: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Callable[..., tuple[Any, ...]]:
-    """Return the pullback of an entry-wise kernel of two matrices; ``slopes(dC, A, B)`` is (dA, dB) at some entries."""
-
-    def pullback(
-        dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, *c: Any
-    ) -> tuple[Any, ...]:
-        _, cp, cj = y
-        ia, ib = rows(Ap), rows(Bp)
-        all_three = ((cp, cj, dy[0]), (Ap, Aj, Ax), (Bp, Bj, Bx))
-        da, _ = slopes(*[sample(*matrix, n_col, ia, Aj) for matrix in all_three])
-        _, db = slopes(*[sample(*matrix, n_col, ib, Bj) for matrix in all_three])
-        return None, None, None, None, da, None, None, db
-
-    return pullback
-
-
-def by_columns_too(pullback: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
-    """Adapt a pullback for CSR to CSC: a CSC matrix is the CSR form of its transpose."""
-    return lambda dy, y, n_row, n_col, *matrices: pullback(dy, y, n_col, n_row, *matrices)
-
-
-BINARY = "n_row n_col Ap Aj Ax Bp Bj Bx Cp Cj Cx"
-for _name, _slopes in (
-    ("plus", lambda dc, a, b: (dc, dc)),
-    ("minus", lambda dc, a, b: (dc, -dc)),
-    ("elmul", lambda dc, a, b: (dc * np.conj(b), dc * np.conj(a))),
-):
-    register(f"csr_{_name}_csr", BINARY, "Cx Cp Cj", of_both(_slopes))
-    register(f"csc_{_name}_csc", BINARY, "Cx Cp Cj", by_columns_too(of_both(_slopes)))
-
-
-def matrix_product_pullback(
-    dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, *c: Any
-) -> tuple[Any, ...]:
-    """Compute dA = dC B^H and dB = A^H dC at stored entries only, from the pairs of entries of A and B that meet."""
-    _, cp, cj = y
-    ia = rows(Ap)
-    count = np.diff(Bp)[Aj]
-    pa = np.repeat(np.arange(len(Aj)), count)  # positions of the factors of every scalar product
-    pb = np.arange(len(pa)) - np.repeat(np.cumsum(count) - count, count) + np.asarray(Bp)[Aj][pa]
-    dc = sample(cp, cj, dy[0], n_col, ia[pa], Bj[pb])
-    da = at(pa, dc * np.conj(Bx[pb]), len(Ax))
-    return None, None, None, None, da, None, None, at(pb, dc * np.conj(Ax[pa]), len(Bx))
-
-
-def product_by_columns_pullback(
-    dy: Any, y: Any, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, *c: Any
-) -> tuple[Any, ...]:
-    *_, db, _, _, da = matrix_product_pullback(dy, y, n_col, n_row, Bp, Bj, Bx, Ap, Aj, Ax)
-    return None, None, None, None, da, None, None, db
-
-
-register("csr_matmat", BINARY, "Cx Cp Cj", matrix_product_pullback)
-register("csc_matmat", BINARY, "Cx Cp Cj", product_by_columns_pullback)
-
-
-# Equations
-
-
-def places(indices: Any, indptr: Any, by_column: bool) -> tuple[Any, Any]:
-    """The row and the column of each stored entry."""
-    i = rows_of(indptr, len(indices))
-    return (indices, i) if by_column else (i, indices)
-
-
-def minus_outer(z: Any, x: Any, i: Any, j: Any) -> Any:
-    """Return the entries (i, j) of -z x^H, for vectors or matrices of columns."""
-    g = z[i] * np.conj(x[j])
-    return -g if g.ndim == 1 else -np.sum(g, axis=1)
-
-
-def factored_solution(solve: Any, data: Any, indices: Any, indptr: Any, b: Any, trans: str) -> Any:
-    """Solve with the factors of a CSC matrix with values ``data`` (None if constant), which only the pullback uses."""
-    return solve(b, trans)
-
-
-def factored_pullback(
-    dy: Any, y: Any, solve: Any, data: Any, indices: Any, indptr: Any, b: Any, trans: str
-) -> tuple[Any, ...]:
-    z = solve(dy, "H") if trans == "N" else np.conj(solve(np.conj(dy), "N")) if trans == "T" else solve(dy, "N")
-    if data is None:
-        return None, None, None, None, z
-    i, j = places(indices, indptr, True)
-    g = minus_outer(z, y, i, j) if trans == "N" else minus_outer(z, y, j, i)
-    return None, np.conj(g) if trans == "H" else g, None, None, z
-
-
-KEPT = 2
-"""How many factorisations are kept for further solves with the same matrix, such as those of derivatives."""
-_kept: list[tuple[tuple[Any, ...], tuple[Any, ...], Any]] = []
-
-
-def factors_of(n: int, data: Any, indices: Any, indptr: Any, options: tuple[Any, ...]) -> Any:
-    """Return SuperLU's factors of the matrix in CSC format, maybe those of an earlier call for an equal matrix.
-
-    Comparing the arrays takes far less time than a factorisation.
-    """
-    kind, arrays = (n, data.dtype, options), (data, indices, indptr)
-    for entry in list(_kept):
-        if entry[0] == kind and all(map(np.array_equal, entry[1], arrays)):
-            return entry[2]
-    matrix = csc_array((data, indices, indptr), shape=(n, n), copy=True)
-    matrix.sum_duplicates()
-    i, p = matrix.indices.astype(np.intc, copy=False), matrix.indptr.astype(np.intc, copy=False)
-    factors = _superlu.gstrf(
-        n, matrix.nnz, matrix.data, i, p, csc_construct_func=csc_array, ilu=False, options=dict(options)
-    )
-    _kept[:] = [(kind, tuple(map(np.copy, arrays)), factors), *_kept[: KEPT - 1]]
-    return factors
-
-
-def solution(
-    n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: tuple[Any, ...]
-) -> tuple[Any, int]:
-    """Compute what ``gssv`` returns, with factors that are kept; ``options`` are pairs of a name and a value."""
-    try:
-        factors = factors_of(n, data, indices, indptr, options)
-    except RuntimeError:  # an exact singularity
-        return np.full(np.shape(b), np.nan, np.result_type(data, b)), 1
-    trans = "N" if by_column else "T"  # the rows of a matrix are the columns of its transpose
-    if np.iscomplexobj(b) and not np.iscomplexobj(data):
-        return factors.solve(np.real(b), trans) + 1j * factors.solve(np.imag(b), trans), 0
-    return factors.solve(np.asarray(b, data.dtype), trans), 0
-
-
-def solution_pullback(
-    dy: Any, y: Any, n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: Any
-) -> tuple[Any, ...]:
-    """Solve the adjoint system by reading the arrays in the other format: CSC arrays are the transpose in CSR."""
-    dx = dy[0]
-    z = np.conj(solution(n, nnz, data, indices, indptr, np.conj(dx), 1 - by_column, options)[0])
-    i, j = places(indices, indptr, by_column == 1)
-    return None, None, minus_outer(z, np.reshape(y[0], np.shape(dx)), i, j), None, None, np.reshape(z, np.shape(b))
-
-
-def gssv_pullback(
-    dy: Any, y: Any, n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: Any, by_column: int, options: Any = None
-) -> tuple[Any, ...]:
-    return solution_pullback(dy, y, n, nnz, data, indices, indptr, b, by_column, tuple((options or {}).items()))
-
-
-joint(factored_solution, factored_pullback)
-runs_compiled(factored_solution)
-joint(solution, solution_pullback)
-joint(_superlu.gssv, gssv_pullback)

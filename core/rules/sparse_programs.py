@@ -15,7 +15,9 @@ from scipy.sparse.linalg._dsolve import _superlu
 
 from ..errors import BadInput
 from . import sparse_loops as loops
-from .sparse import at, of_blocks, rows_of as rows, solution
+from .sparse import at, of_blocks, rows_of as rows
+from .sparse_equations import solution
+from .sparse_pairs import OPERATIONS, merged, met, product_pattern, sample
 from .table import model, runs_compiled
 
 Arrays = tuple[Any, ...]
@@ -130,8 +132,8 @@ def on_positions(kernel: str, names: str, writes: str) -> None:
 
 
 on_positions("csr_tobsr", "n_row n_col R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
-on_positions("dia_tocsr", "n_row n_col n_diags L offsets Ax order Bx Bj Bp", "Bx Bj Bp")
 on_positions("csr_hstack", "n_blocks n_row n_col Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
+on_positions("bsr_sort_indices", "n_brow n_bcol R C Ap Aj Ax", "Ax Aj")
 on_positions("bsr_tocsr", "n_brow n_bcol R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
 on_positions("bsr_transpose", "n_brow n_bcol R C Ap Aj Ax Bp Bj Bx", "Bx Bp Bj")
 
@@ -186,39 +188,124 @@ program("get_csr_submatrix", (), get_csr_submatrix)
 # Two matrices
 
 
-def of_both(operation: Callable[[Any, Any], Any]) -> Callable[..., Arrays]:
-    """Return what a kernel does that combines two matrices entry by entry, and drops zeros."""
+def padded(n_row: int, n_col: int, Ap: Any, Aj: Any, Bp: Any, Bj: Any, in_both: bool) -> Arrays:
+    """Do what ``merged`` does, with columns for the greatest number of entries, which also stands for those without a place."""
+    pointers, columns, of_a, of_b = merged(n_row, n_col, Ap, Aj, Bp, Bj, in_both)
+    size, count = len(Aj) + len(Bj), len(columns)
+    columns = np.concatenate([columns, np.zeros(size - count, columns.dtype)])
+    return pointers, columns, *[np.where(place == count, size, place) for place in (of_a, of_b)]
+
+
+def padded_at_run_time(n_row: int, n_col: int, Ap: Any, Aj: Any, Bp: Any, Bj: Any, in_both: bool) -> Arrays:
+    """Do the same for patterns that are known when the program runs."""
+    if not (csr_has_canonical_format(n_row, Ap, Aj) and csr_has_canonical_format(n_row, Bp, Bj)):
+        raise BadInput("compiled code combines sparse matrices in canonical format only; call their sum_duplicates()")
+    n, m = len(Aj), len(Bj)
+    i, j = np.concatenate([rows(Ap, n), rows(Bp, m)]), np.concatenate([Aj, Bj])
+    order = np.lexsort((j, i))
+    i, j = i[order], j[order]
+    is_same = (i[1:] == i[:-1]) & (j[1:] == j[:-1])
+    is_first = np.concatenate([np.ones(1, bool), ~is_same])
+    entry = np.cumsum(is_first) - 1
+    is_kept = is_first & np.concatenate([is_same, np.zeros(1, bool)]) if in_both else is_first
+    kept = at(entry, is_kept.astype(np.intp), n + m)
+    place = np.where(kept[entry] > 0, (np.cumsum(kept) - 1)[entry], n + m)
+    columns, places = np.zeros(n + m + 1, Aj.dtype), np.zeros(n + m, np.intp)
+    columns[place], places[order] = j, place
+    counts = np.cumsum(at(i, is_kept.astype(np.intp), n_row))
+    return np.concatenate([np.zeros(1, np.intp), counts]), columns[: n + m], places[:n], places[n:]
+
+
+model(padded, padded_at_run_time)
+
+
+def of_both(name: str) -> Callable[..., Arrays]:
+    """Return what a kernel does that combines two matrices entry by entry; zeros are kept."""
 
     def body(
         n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, Cp: Any, Cj: Any, Cx: Any
     ) -> Arrays:
-        if not (csr_has_canonical_format(n_row, Ap, Aj) and csr_has_canonical_format(n_row, Bp, Bj)):
-            raise BadInput(
-                "compiled code combines sparse matrices in canonical format only; call their sum_duplicates()"
-            )
-        n, m = len(Aj), len(Bj)
-        if n + m == 0:
+        size = len(Aj) + len(Bj)
+        if size == 0:
             return Cx, np.zeros_like(Cp), Cj
-        i, j = np.concatenate([rows(Ap, n), rows(Bp, m)]), np.concatenate([Aj, Bj])
-        order = np.lexsort((j, i))
-        i, j = i[order], j[order]
-        is_first = np.concatenate([np.ones(1, bool), (i[1:] != i[:-1]) | (j[1:] != j[:-1])])
-        entry = np.cumsum(is_first) - 1
-        a = at(entry, np.concatenate([Ax, np.zeros(m, Ax.dtype)])[order], n + m)
-        b = at(entry, np.concatenate([np.zeros(n, Bx.dtype), Bx])[order], n + m)
-        found = operation(a, b).astype(Cx.dtype)
-        is_kept = is_first & (found[entry] != 0)
-        slot = np.where(is_kept, np.cumsum(is_kept) - 1, n + m)
-        values, columns = np.zeros(n + m + 1, Cx.dtype), np.zeros(n + m + 1, Cj.dtype)
-        values[slot], columns[slot] = found[entry], j.astype(Cj.dtype)
-        counts = np.cumsum(at(i, is_kept.astype(Cp.dtype), n_row), dtype=Cp.dtype)
-        return values[: n + m], np.concatenate([np.zeros(1, Cp.dtype), counts]), columns[: n + m]
+        pointers, columns, of_a, of_b = padded(n_row, n_col, Ap, Aj, Bp, Bj, name == "elmul")
+        found = OPERATIONS[name][0](at(of_a, Ax, size + 1), at(of_b, Bx, size + 1))[:size]
+        return found.astype(Cx.dtype), pointers.astype(Cp.dtype), columns.astype(Cj.dtype)
 
     return body
 
 
-for _name, _operation in (("plus", np.add), ("minus", np.subtract), ("elmul", np.multiply)):
-    program(f"csr_{_name}_csr", (10, 8, 9), of_both(_operation))
+def of_both_in_blocks(name: str) -> Callable[..., Arrays]:
+    of_entries = of_both(name)
+
+    def body(
+        n_brow: int, n_bcol: int, R: int, C: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, Cp: Any, Cj: Any, Cx: Any
+    ) -> Arrays:  # fmt: skip
+        shape = (-1, R * C)
+        a, b, c = np.reshape(Ax, shape), np.reshape(Bx, shape), np.reshape(Cx, shape)
+        found, pointers, columns = of_entries(n_brow, n_bcol, Ap, Aj, a, Bp, Bj, b, Cp, Cj, c)
+        return np.ravel(found), pointers, columns
+
+    return body
+
+
+for _name in ("plus", "minus", "elmul", "maximum", "minimum"):
+    program(f"csr_{_name}_csr", (10, 8, 9), of_both(_name))
+    program(f"bsr_{_name}_bsr", (12, 10, 11), of_both_in_blocks(_name))
+
+
+def product_places(n_row: int, n_col: int, Ap: Any, Aj: Any, Bp: Any, Bj: Any, Cj: Any) -> Arrays:
+    """Return the pattern of a product, and for every scalar product the places of its factors and of the result."""
+    pointers, columns = product_pattern(n_row, n_col, Ap, Aj, Bp, Bj, Cj)
+    pa, pb = met(Ap, Aj, Bp)
+    numbers = np.arange(float(len(columns)))
+    place = sample(pointers, columns, numbers, n_col, np.searchsorted(Ap, pa, side="right") - 1, Bj[pb])
+    return pointers, columns, pa, pb, place.astype(np.intp)
+
+
+def csr_matmat(
+    n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, Cp: Any, Cj: Any, Cx: Any
+) -> Arrays:
+    pointers, columns, pa, pb, place = product_places(n_row, n_col, Ap, Aj, Bp, Bj, Cj)
+    return at(place, Ax[pa] * Bx[pb], len(Cx)), pointers, columns
+
+
+def bsr_matmat(
+    bnnz: int, n_brow: int, n_bcol: int, R: int, C: int, N: int, Ap: Any, Aj: Any, Ax: Any, Bp: Any, Bj: Any, Bx: Any, Cp: Any, Cj: Any, Cx: Any
+) -> Arrays:  # fmt: skip
+    pointers, columns, pa, pb, place = product_places(n_brow, n_bcol, Ap, Aj, Bp, Bj, Cj)
+    blocks = np.reshape(Ax, (-1, R, N))[pa] @ np.reshape(Bx, (-1, N, C))[pb]
+    return np.ravel(at(place, blocks, len(Cj))), pointers, columns
+
+
+def dia_matmat(
+    a_rows: int, a_cols: int, a_diags: int, a_L: int, a_offsets: Any, a_data: Any, b_cols: int, b_diags: int, b_L: int, b_offsets: Any, b_data: Any
+) -> Arrays:  # fmt: skip
+    """Multiply matrices stored by diagonals: data[k, j] is the entry (j - offsets[k], j)."""
+    offsets, pairs = diagonals_of_product(a_rows, b_cols, a_offsets, b_offsets)
+    data = np.zeros((len(offsets), b_cols), np.result_type(a_data, b_data))
+    for p, q, d in pairs:
+        a, b = int(a_offsets[p]), int(b_offsets[q])
+        low, high = max(0, b, a + b), min(b_L, b_cols, min(a_L, a_cols) + b, a_rows + a + b)
+        if low < high:
+            data[d, low:high] += a_data[p, low - b : high - b] * b_data[q, low:high]
+    return offsets, np.ravel(data)
+
+
+def diagonals_of_product(a_rows: int, b_cols: int, a_offsets: Any, b_offsets: Any) -> Arrays:
+    """Return the offsets of a product, and the triples of a diagonal of A, one of B, and that to which they contribute."""
+    sums = np.add.outer(a_offsets, b_offsets)
+    offsets = np.unique(sums[(sums > -a_rows) & (sums < b_cols)])
+    found = [(p, q, np.searchsorted(offsets, sums[p, q])) for p, q in np.ndindex(sums.shape)]
+    return offsets.astype(a_offsets.dtype), [
+        (p, q, int(d)) for p, q, d in found if d < len(offsets) and offsets[d] == sums[p, q]
+    ]
+
+
+if hasattr(kernels, "dia_matmat"):
+    model(kernels.dia_matmat, dia_matmat)
+program("csr_matmat", (10, 8, 9), csr_matmat)
+program("bsr_matmat", (14, 12, 13), bsr_matmat)
 
 
 # Dense arrays
@@ -249,6 +336,28 @@ def csr_diagonal(k: int, n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, Yx: 
     return at(np.where(is_on, place, 0), np.where(is_on, Ax, 0), len(Yx))
 
 
+def bsr_diagonal(k: int, n_brow: int, n_bcol: int, R: int, C: int, Ap: Any, Aj: Any, Ax: Any, Yx: Any) -> Any:
+    i, j = of_blocks(rows(Ap, len(Aj)), Aj, R, C)
+    is_on = j == i + k
+    return at(np.where(is_on, i + min(k, 0), 0), np.where(is_on, np.ravel(Ax), 0), len(Yx))
+
+
+def csr_sample_values(n_row: int, n_col: int, Ap: Any, Aj: Any, Ax: Any, count: int, Bi: Any, Bj: Any, Bx: Any) -> Any:
+    if not csr_has_canonical_format(n_row, Ap, Aj):
+        raise BadInput(
+            "compiled code selects entries of sparse matrices in canonical format only; call sum_duplicates()"
+        )
+    if len(Aj) == 0:
+        return np.zeros_like(Bx)
+    stored = rows(Ap, len(Aj)) * n_col + Aj
+    i, j = Bi.astype(np.intp), Bj.astype(np.intp)
+    wanted = np.where(i < 0, i + n_row, i) * n_col + np.where(j < 0, j + n_col, j)
+    place = np.minimum(np.searchsorted(stored, wanted), len(Aj) - 1)
+    return np.where(stored[place] == wanted, Ax[place], 0).astype(Bx.dtype)
+
+
+program("bsr_diagonal", (8,), bsr_diagonal)
+program("csr_sample_values", (8,), csr_sample_values)
 program("csr_todense", (5,), csr_todense)
 program("coo_todense", (6,), coo_todense)
 program("coo_todense_nd", (5,), coo_todense_nd)

@@ -45,7 +45,9 @@ def known_content(trace: Any, value: Value) -> np.ndarray | None:
         return np.asarray(value.constant)
     if value not in trace.builder.fixed:
         return None
-    if value not in trace.known:
+    if value in trace.patterns:
+        trace.consulted.add(value)
+    elif value not in trace.known:
         try:
             with np.errstate(all="ignore"):
                 _compute(trace, value)
@@ -66,6 +68,8 @@ def _compute(trace: Any, value: Value) -> None:
             return
         if v in known:
             given.append(v)
+            if v in trace.patterns:
+                trace.consulted.add(v)
             return
         op = made_by[v]
         if id(op) not in operations:
@@ -78,6 +82,17 @@ def _compute(trace: Any, value: Value) -> None:
     block = Block([], list(operations.values()), results)
     found = evaluate(Function("constant", given, block), [known[v] for v in given])
     known.update(zip(results, found))
+
+
+def know_pattern(trace: Any, parameter: Value, x: Any) -> None:
+    """Let the program assume the content of an array of integers, which may be the pattern of a sparse matrix.
+
+    ``trace.consulted`` holds the parameters of which it has done so; it is for arrays with that content only.
+    """
+    if type(x) is np.ndarray and x.dtype.kind in "iu" and x.ndim:
+        trace.patterns.add(parameter)
+        trace.known[parameter] = x.copy()
+        trace.builder.fixed[parameter] = None
 
 
 def called_on_known(trace: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import BadInput
 from ..values.items import items_of
 from .array_methods_in_python import METHODS as IN_PYTHON
+from .constants import known_content
 from .instances import is_array_like
 from .surface.operators import UFUNCS
 from .traced import Array, ArrayOfObjects, NeedsConcrete, Scalar, Traced, current
@@ -308,8 +309,8 @@ def known(index: Any) -> tuple[Any] | None:
     if isinstance(index, list):
         index = current().call(np.asarray, index)
     if isinstance(index, Traced):
-        value = current().value(index)
-        return (value.constant,) if value.is_constant else None
+        found = known_content(current(), current().value(index))
+        return None if found is None else (found if found.shape else found[()],)
     return (index,)
 
 

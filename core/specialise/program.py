@@ -28,7 +28,7 @@ from .array_subclasses import ArraySubclasses
 from .branches import Branches
 from .called_back import restore
 from .calls import Calls
-from .constants import as_known, known_content
+from .constants import as_known, know_pattern, known_content
 from .containers import Containers
 from .derived_objects import DerivedObjects
 from .expressions import Expressions
@@ -145,6 +145,9 @@ class Interpreter(Branches):
         self.positions: dict[Value, int] = {}  # the positions of the arguments' leaves, by parameter
         self.called: list[Any] = []
         self.checked, self.known, self.matrices = set(), {}, {}
+        self.knows_patterns = False
+        self.patterns: set[Value] = set()  # parameters with known content: see ``know_pattern``
+        self.consulted: set[Value] = set()
         self.keys: dict[int, Any] = {}  # dict keys and set elements that cache their hash
         self.ways = None
         self.may_fork = self.may_choose = self.copies_arguments = False
@@ -272,6 +275,8 @@ class Interpreter(Branches):
     def hidden(self, x: np.ndarray) -> Array:
         parameter = Value("hidden", type_of_argument(x))
         self.hidden_parameters.append(parameter)
+        if self.knows_patterns:
+            know_pattern(self, parameter, x)
         made = traced_leaf(parameter, x, not x.flags.writeable)
         made.storage.region = None
         self.given_arrays.append(made)
@@ -331,6 +336,7 @@ class Program:
     locks: tuple[Any, ...]  # held while it runs, and its changes are made
     batches: tuple[str, ...]  # how each batch is computed
     ranges: dict[int, tuple[int, int]]  # in which ints among the leaves are assumed to lie: see ``assumed_ranges``
+    contents: dict[int, np.ndarray]  # of the parameters that are arrays of integers whose content the program assumes
     policies: tuple[Any, ...]  # the memory policies of checkpointed calls, with what was chosen for each loop
 
     def result(self, results: list[Any], parameters: Sequence[Any], objects: Any) -> Any:
@@ -368,7 +374,8 @@ def specialise(
     ``static`` lists the positions of leaves of ``(args, kwargs)`` whose values are compile-time constants,
     ``read_only`` those of arrays that cannot be written to: the program raises where it writes to one.  ``options`` are
     set on the trace (``target``: the back end; ``may_fork``: see ``ways``; ``may_choose``: see ``choices``; ``may_grow``: see
-    ``growing_lists``; ``steps``: how long it may take; ``leaves_effects``: see ``left_to_python``).
+    ``growing_lists``; ``steps``: how long it may take; ``leaves_effects``: see ``left_to_python``; ``knows_patterns``: see
+    ``know_pattern``).
 
     Raises:
         NeedsConcrete: a leaf or another number must be known while compiling; it is ``error.value``.
@@ -416,6 +423,9 @@ def _traced(
     try:
         Trace.stack.append(trace)
         raised.begin()
+        if trace.knows_patterns:
+            for parameter, x in zip(parameters, originals):
+                know_pattern(trace, parameter, x)
         leaves = [x if i in static else traced_leaf(parameters[i], x, i in read_only) for i, x in enumerate(originals)]
         building = Build(leaves)
         inside, by_name = building.build(layout)
@@ -496,5 +506,6 @@ def _traced(
         tuple(trace.outside.locks.found),
         tuple(trace.batches),
         {i: trace.ranges[i] for i in sorted(trace.assumed)},
+        {place[p]: trace.known[p] for p in trace.consulted if p in place},
         tuple(trace.policies),
     )

@@ -168,6 +168,8 @@ class StatementsOf:
         filename = self.trace.scope.filename
         if filename.startswith(FOLDER) and not filename.startswith(_IN_PYTHON):
             return  # the engine's own code: the user's line is that of the call
+        if not hasattr(error, "raised_in"):
+            error.raised_in = filename  # type: ignore[attr-defined]
         is_library = is_of_library(filename) or filename.startswith(_IN_PYTHON)
         if not getattr(error, "is_located", False) and not (is_library and getattr(error, "is_in_library", False)):
             remedy = _REMEDY if getattr(error, "is_in_library", False) else ""

@@ -257,6 +257,8 @@ class Trace:
     checked: set[Value]  # the results of calls that raise nothing which a ``try`` could catch
     matrices: dict[Value, Value]  # the matrices of which factors were computed, by these: see ``surface.factors``
     known: dict[Value, Any]  # the contents of values that were needed while compiling: see ``constants``
+    patterns: set[Value]  # the parameters whose contents may be assumed: see ``know_pattern``
+    consulted: set[Value]  # those of which they were
     called: list[Any]  # the functions of C code, and those that a program stands for, that are being called
     level: int = 0  # how many derivatives are taken of the traced code
     taylor_order: int = 0  # the order of the series that the innermost of them computes, if it does

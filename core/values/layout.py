@@ -25,7 +25,7 @@ import numpy as np
 from ..errors import BadInput
 from .array_classes import array_and_attributes, is_array_class, put
 from .attributes import attributes, set_entry
-from .holders import blank
+from .holders import BUILT_IN, SPARSE, blank, kind_of
 from .items import count_of, entries_of, items_of
 
 SMALL = 1 << 63
@@ -127,7 +127,7 @@ def _scan_holder(x: Any, leaves: list[Any], key: list[Any], seen: dict[int, int]
         )
     names, values = held
     key.append(names)
-    for value in values:
+    for value in _parts(kind, values):
         _scan(value, leaves, key, seen, leaf)
 
 
@@ -157,6 +157,13 @@ def held_by(x: Any) -> tuple[Any, Sequence[Any]] | None:
     if not named and not isinstance(x, (list, dict)):
         return None
     return (keys, *(name for name, _ in named)), [*inner, *(value for _, value in named)]
+
+
+def _parts(kind: type, values: Sequence[Any]) -> Sequence[Any]:
+    """Return what an object of a class holds, with the ints of a sparse matrix, such as its shape, as static values."""
+    if kind in BUILT_IN or kind_of(kind) is not SPARSE:
+        return values
+    return [Static(x) if type(x) is int or type(x) is tuple and {*map(type, x)} == {int} else x for x in values]
 
 
 def has_identity(kind: type) -> bool:
@@ -300,7 +307,7 @@ class Describe:
         if has_identity(kind):
             self.seen[id(x)] = made
             self.objects.append(x)
-        made.parts = [self.describe(value) for value in held[1]]
+        made.parts = [self.describe(value) for value in _parts(kind, held[1])]
         return made
 
     def hole(self, x: Any) -> Hole:

@@ -328,3 +328,17 @@ def test_opaque_code_that_may_have_written_leaves_a_differentiated_array_its_der
         return a[0] * x
 
     assert mo.grad(f)(3.0) == 6.0
+
+
+def test_numbers_in_lists_in_an_array_of_objects_are_followed_into_opaque_code():
+    def f(x):
+        lists = np.empty(1, object)
+        lists[0] = []
+        lists[0] = x.tolist()
+        a, b = np.zeros(2), np.zeros(2)
+        a[:] = lists[0]
+        struct.pack_into("2d", b, 0, *a)
+        return np.sum(b)
+
+    with pytest.raises(mo.NoDerivative, match="pack_into"):
+        mo.grad(f)(np.array([3.0, 7.0]))

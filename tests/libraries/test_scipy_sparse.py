@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sl
 
 import morula as mo
-from morula.core.rules import sparse
+from morula.core.rules import sparse_equations
 from morula.testing import check_gradients
 
 DATA = np.array([1.1, 2.3, 2.9, 4.2, 5.3])  # no entry cancels another: what is zero is dropped
@@ -101,12 +101,51 @@ MATRICES = {
     "blocks": lambda d: sp.block_array([[rows(d), None], [None, 2 * rows(d)]]),
     "kron": lambda d: sp.kron(rows(d), rows(d)),
     "lower triangle": lambda d: sp.tril(rows(d)),
+    "larger": lambda d: rows(d).maximum(rows(d).T + 0.1 * rows(d)),
+    "smaller": lambda d: rows(d, sp.csr_matrix).minimum(rows(d).T),
+    "divided": lambda d: rows(d) / np.outer(d[:3], d[2:]),
+    "sum of blocks": lambda d: blocks(d) + blocks(d * d).T,
+    "product of blocks": lambda d: blocks(d) @ blocks(d * d).T,
+    "blocks, entry by entry": lambda d: blocks(d).multiply(blocks(d * d)),
+    "rows to blocks": lambda d: sp.csr_array((d[:4], [0, 0, 1, 3], [0, 3, 4]), shape=(2, 4)).tobsr((2, 2)),
+    "product of diagonals": lambda d: (
+        sp.diags_array([d[:3], d[3:]], offsets=[0, 1]) @ sp.diags_array([d[1:4], d[:2]], offsets=[0, -1], shape=(3, 4))
+    ),
 }
+
+
+def blocks(d):
+    return sp.bsr_array((np.kron(d[:3, None, None], np.outer(d[:2], d[3:])), [0, 1, 0], [0, 2, 3]), shape=(4, 4))
 
 
 @pytest.mark.parametrize("name", MATRICES)
 def test_matrices(name):
     check_gradients(lambda d: MATRICES[name](d).toarray(), DATA, order=1)
+
+
+WITH_A_ZERO = DATA * [1.0, 1.0, 0.0, 1.0, 1.0]
+"""A stored entry is zero: SciPy would drop it from some results, where it has a derivative."""
+
+OF_ZEROS = {
+    **{name: MATRICES[name] for name in ("csc", "sum", "entry by entry", "product", "diagonals in rows", "larger")},
+    **{name: MATRICES[name] for name in ("rows in order", "sum of blocks", "kron", "product of diagonals")},
+    "cancelled": lambda d: rows(d) - rows(d).T + triplets(d).tocsr(),
+    "cancelled product": lambda d: rows(d) @ (rows(d).T - triplets(d)),
+    "list of lists": lambda d: rows(d).tolil().reshape(9, 1),
+    "dict": lambda d: rows(d).todok().tocsc(),
+    "stored one by one": lambda d: stored(sp.lil_array((2, 3)), d) + stored(sp.dok_array((2, 3)), d),
+}
+
+
+def stored(a, d):
+    a[0, 1], a[1, -1] = d[2], d[0]
+    a[np.array([0, 1]), np.array([0, 1])] = d[2:4]
+    return a.tocsr()
+
+
+@pytest.mark.parametrize("name", OF_ZEROS)
+def test_zeros_in_a_pattern_have_derivatives(name):
+    check_gradients(lambda d: OF_ZEROS[name](d).toarray(), WITH_A_ZERO, order=1)
 
 
 NUMBERS = {
@@ -116,6 +155,7 @@ NUMBERS = {
     "mean": lambda d: rows(d).mean(),
     "diagonal": lambda d: rows(d).diagonal() * X,
     "second diagonal": lambda d: rows(d).diagonal(2),
+    "diagonals of blocks": lambda d: blocks(d).diagonal() * blocks(d).diagonal(-1)[0],
     "entry": lambda d: rows(d)[0, 2] * rows(d)[2, 0],
     "entries": lambda d: np.asarray(sp.csr_matrix((d, TWICE))[[0, 2, 1], [0, -3, 1]]),
     "largest": lambda d: rows(d).max(),
@@ -187,6 +227,11 @@ SOLVERS = {
     "splu": lambda d, b: sl.splu(regular(d)).solve(b),
     "splu, transposed": lambda d, b: sl.splu(regular(d)).solve(b, "T"),
     "splu, adjoint": lambda d, b: sl.splu(regular(d)).solve(b, "H"),
+    "substitution": lambda d, b: sl.spsolve_triangular(sp.tril(regular(d), format="csc"), b),
+    "substitution by rows": lambda d, b: sl.spsolve_triangular(sp.triu(regular(d), format="csr"), b, lower=False),
+    "substitution, diagonal of ones": lambda d, b: sl.spsolve_triangular(
+        sp.tril(rows(d)).tocsr(), b, unit_diagonal=True
+    ),
     "factorized": lambda d, b: sl.factorized(regular(d))(b) if b.ndim == 1 else sl.splu(regular(d)).solve(b),
 }
 
@@ -254,10 +299,10 @@ class TestFactorsAreKept:
     @pytest.fixture
     def factorisations(self, monkeypatch):
         counted = []
-        gstrf = sparse._superlu.gstrf
+        gstrf = sparse_equations._superlu.gstrf
         stand_in = types.SimpleNamespace(gstrf=lambda *args, **kwargs: counted.append(1) or gstrf(*args, **kwargs))
-        monkeypatch.setattr(sparse, "_superlu", stand_in)
-        monkeypatch.setattr(sparse, "_kept", [])
+        monkeypatch.setattr(sparse_equations, "_superlu", stand_in)
+        monkeypatch.setattr(sparse_equations, "_kept", [])
         return counted
 
     @staticmethod

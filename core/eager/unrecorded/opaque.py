@@ -281,7 +281,10 @@ def judge(tape: Tape | None) -> None:
         opaque = next((s for s in saved if type(s) is Opaque), None)
         _identify(opaque.inputs if opaque is not None else saved, taken)
         given: set[int] = set()
-        _identify((y,), given)
+        if opaque is None and isinstance(y, np.ndarray) and y.dtype.kind == "O":
+            given.add(id(owner(y)))  # a write: what the array holds now may be made later
+        else:
+            _identify((y,), given)
         depends = tape.inputs is None or not taken.isdisjoint(active)
         if opaque is not None and opaque.later and not depends:
             later: set[int] = set()

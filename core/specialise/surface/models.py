@@ -43,7 +43,7 @@ def _run(model: Model, trace: Trace, *args: Any, **kwargs: Any) -> Any:
     bound.apply_defaults()
     found = called_on_known(trace, model.function, args, kwargs)
     if found is not NotImplemented:
-        return found
+        return trace.uninterpreted.take_in(found)  # type: ignore[attr-defined]
     given = bound.arguments
     out = given.get("out") if not model.into else None
     if out is not None:

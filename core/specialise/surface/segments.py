@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.dynamic import Value
+from ..constants import known_content
 from ..traced import Trace, traces
 from .arguments import axis_of, integer, new_array, refuse, static, value
 
@@ -66,9 +67,10 @@ def reduceat_trace(ufunc: np.ufunc) -> Callable[..., Any]:
         kind = static(value(trace, array), name).type
         axis = axis_of(trace, axis, kind.ndim)
         n = kind.bounds[axis]
-        if not places.is_constant or not places.type.shape or not places.constant.size:
+        found = known_content(trace, places)
+        if found is None or not found.ndim or not found.size:
             raise refuse(f"{name} with no indices, or with indices that are not known while compiling", "write a loop")
-        starts = places.constant.astype(np.intp)
+        starts = found.astype(np.intp)
         for i in starts:
             if not 0 <= i < n:
                 raise IndexError(f"index {i} out-of-bounds in {name} [0, {n})")
