@@ -18,6 +18,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import shortest_path
 
 import morula as mo
 from morula.linalg import Sparse, eigsh
@@ -73,6 +75,22 @@ def design(sharpnesses: tuple[float, ...] = (30.0, 100.0, 300.0), iterations: in
     return weights, float(eigenvalues(weights)[1]), bound
 
 
+def places() -> Any:
+    """Where to draw the members: as far apart as the number of ties between them, as nearly as possible in the plane.
+
+    The places minimise the stress of T. Kamada and S. Kawai (Inf. Process. Lett. 31 (1989) 7-15).
+    """
+    ties = coo_array((np.ones(COUNT), ENDS.T), shape=(MEMBERS, MEMBERS))
+    steps = shortest_path(ties, directed=False)[i := np.triu_indices(MEMBERS, 1)]
+
+    def stress(x: Any) -> Any:
+        return np.sum((np.sqrt(np.sum((x[i[0]] - x[i[1]]) ** 2, axis=1) + 1e-12) / steps - 1) ** 2)
+
+    angle = np.arange(MEMBERS) * 2.4
+    start = 2 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return mo.optim.minimize(stress, start, method="lbfgs", max_iterations=200).x
+
+
 def draw(picture: str, weights: Any) -> None:
     import matplotlib
 
@@ -82,15 +100,15 @@ def draw(picture: str, weights: Any) -> None:
     laplacian = np.zeros((MEMBERS, MEMBERS))
     for a, b in ENDS:
         laplacian[[a, b, a, b], [a, b, b, a]] += [1, 1, -1, -1]
-    place = eigsh(laplacian, 3, "smallest").vectors[:, 1:]
+    side, place = eigsh(laplacian, 2, "smallest").vectors[:, 1], places()
     figure, sides = plt.subplots(1, 2, figsize=(12, 5.5), layout="constrained")
     for axes, w, title in zip(
         sides, (np.ones(COUNT), weights), ("as it was", "as it would hold together"), strict=True
     ):
         for (a, b), strength in zip(ENDS, w, strict=True):
             axes.plot(*place[[a, b]].T, color="tab:gray", linewidth=1.5 * strength)
-        axes.scatter(*place.T, c=place[:, 0], cmap="coolwarm", zorder=3)
-        axes.set(title=f"{title}: connectivity {eigenvalues(w)[1]:.3f}", xticks=[], yticks=[])
+        axes.scatter(*place.T, c=np.sign(side), s=80, cmap="coolwarm", zorder=3)
+        axes.set(title=f"{title}: connectivity {eigenvalues(w)[1]:.3f}", xticks=[], yticks=[], aspect="equal")
     figure.savefig(picture, dpi=110)
     plt.close(figure)
 

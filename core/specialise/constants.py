@@ -85,11 +85,11 @@ def _compute(trace: Any, value: Value) -> None:
 
 
 def know_pattern(trace: Any, parameter: Value, x: Any) -> None:
-    """Let the program assume the content of an array of integers, which may be the pattern of a sparse matrix.
+    """If it ``knows_patterns``, let the program assume the content of an array of integers, as the pattern of a sparse matrix.
 
     ``trace.consulted`` holds the parameters of which it has done so; it is for arrays with that content only.
     """
-    if type(x) is np.ndarray and x.dtype.kind in "iu" and x.ndim:
+    if trace.knows_patterns and type(x) is np.ndarray and x.dtype.kind in "iu" and x.ndim:
         trace.patterns.add(parameter)
         trace.known[parameter] = x.copy()
         trace.builder.fixed[parameter] = None

@@ -109,7 +109,6 @@ class Interpreter(Branches):
         self.recursions, self.roomy = {}, {}
         self.tied: dict[int, tuple[Any, str]] = {}
         self.aliases = Aliases(self)
-        self.outside = Outside()
         self.disordered: dict[int, Any] = {}
         self.candidates: dict[int, Candidates] = {}
         self.merged: dict[int, tuple[Any, Value, Any, Any]] = {}
@@ -119,15 +118,12 @@ class Interpreter(Branches):
         self.seen_outside: dict[int, tuple[Any, Any]] = {}
         self.owners: dict[int, Any] = {}
         self.suspended: list[Any] = []
-        self.scopes, self.guards = [], []
         self.stops: list[int] = []
-        self.frames, self.tries = [], []
+        self.scopes, self.guards, self.frames, self.tries = [], [], [], []
         self.tries_around: list[Any] = []  # those around the derivative that is being taken
-        self.iterations = 0
         self.unrollable: set[Value] = set()
-        self.lessons = Lessons()
-        self.failures = {}
-        self.handled = []
+        self.lessons, self.outside = Lessons(), Outside()
+        self.failures, self.handled = {}, []
         self.contexts, self.lines, self.memory_policy = {}, {}, None
         self.builder.check = self.check
         self.given_arrays: list[Array] = []
@@ -138,22 +134,18 @@ class Interpreter(Branches):
         self.filters: list[Any] = []  # those of warnings, before each context that sets some
         self.filter_regions: list[Any] = []
         self.recorded = False  # whether warnings are recorded, and dropped with the record
-        self.differentiates = False
+        self.iterations, self.differentiates = 0, False
         self.numbers = Numbers(self, is_numbered)
         self.new(self.numbers.turns)
         self.varying: frozenset[Any] | None = frozenset()
         self.positions: dict[Value, int] = {}  # the positions of the arguments' leaves, by parameter
         self.called: list[Any] = []
         self.checked, self.known, self.matrices = set(), {}, {}
-        self.knows_patterns = False
-        self.patterns: set[Value] = set()  # parameters with known content: see ``know_pattern``
-        self.consulted: set[Value] = set()
+        self.knows_patterns, self.patterns, self.consulted = False, set(), set()
         self.keys: dict[int, Any] = {}  # dict keys and set elements that cache their hash
-        self.ways = None
         self.may_fork = self.may_choose = self.copies_arguments = False
-        self.forks = MOST
         self.wanted, self.reached, self.assumed = set(), set(), set()
-        self.steps = Steps()
+        self.ways, self.forks, self.steps = None, MOST, Steps()
 
     def method_of(self, node: ast.AST) -> Callable[[Any], Any]:
         """Return the method that interprets a statement or an expression: ``run_If``, ``eval_Call``."""
@@ -275,8 +267,7 @@ class Interpreter(Branches):
     def hidden(self, x: np.ndarray) -> Array:
         parameter = Value("hidden", type_of_argument(x))
         self.hidden_parameters.append(parameter)
-        if self.knows_patterns:
-            know_pattern(self, parameter, x)
+        know_pattern(self, parameter, x)
         made = traced_leaf(parameter, x, not x.flags.writeable)
         made.storage.region = None
         self.given_arrays.append(made)
@@ -336,7 +327,7 @@ class Program:
     locks: tuple[Any, ...]  # held while it runs, and its changes are made
     batches: tuple[str, ...]  # how each batch is computed
     ranges: dict[int, tuple[int, int]]  # in which ints among the leaves are assumed to lie: see ``assumed_ranges``
-    contents: dict[int, np.ndarray]  # of the parameters that are arrays of integers whose content the program assumes
+    contents: dict[int, np.ndarray]  # which the program assumes of parameters: see ``know_pattern``
     policies: tuple[Any, ...]  # the memory policies of checkpointed calls, with what was chosen for each loop
 
     def result(self, results: list[Any], parameters: Sequence[Any], objects: Any) -> Any:
@@ -374,8 +365,7 @@ def specialise(
     ``static`` lists the positions of leaves of ``(args, kwargs)`` whose values are compile-time constants,
     ``read_only`` those of arrays that cannot be written to: the program raises where it writes to one.  ``options`` are
     set on the trace (``target``: the back end; ``may_fork``: see ``ways``; ``may_choose``: see ``choices``; ``may_grow``: see
-    ``growing_lists``; ``steps``: how long it may take; ``leaves_effects``: see ``left_to_python``; ``knows_patterns``: see
-    ``know_pattern``).
+    ``growing_lists``; ``steps``: how long it may take; ``leaves_effects``: see ``left_to_python``; ``knows_patterns``).
 
     Raises:
         NeedsConcrete: a leaf or another number must be known while compiling; it is ``error.value``.
@@ -423,9 +413,8 @@ def _traced(
     try:
         Trace.stack.append(trace)
         raised.begin()
-        if trace.knows_patterns:
-            for parameter, x in zip(parameters, originals):
-                know_pattern(trace, parameter, x)
+        for parameter, x in zip(parameters, originals):
+            know_pattern(trace, parameter, x)
         leaves = [x if i in static else traced_leaf(parameters[i], x, i in read_only) for i, x in enumerate(originals)]
         building = Build(leaves)
         inside, by_name = building.build(layout)
@@ -506,6 +495,6 @@ def _traced(
         tuple(trace.outside.locks.found),
         tuple(trace.batches),
         {i: trace.ranges[i] for i in sorted(trace.assumed)},
-        {place[p]: trace.known[p] for p in trace.consulted if p in place},
+        {i: trace.known[p] for i, p in enumerate(everything) if p in trace.consulted},
         tuple(trace.policies),
     )

@@ -257,6 +257,7 @@ class Trace:
     checked: set[Value]  # the results of calls that raise nothing which a ``try`` could catch
     matrices: dict[Value, Value]  # the matrices of which factors were computed, by these: see ``surface.factors``
     known: dict[Value, Any]  # the contents of values that were needed while compiling: see ``constants``
+    knows_patterns: bool  # whether contents of arrays of integers may be assumed
     patterns: set[Value]  # the parameters whose contents may be assumed: see ``know_pattern``
     consulted: set[Value]  # those of which they were
     called: list[Any]  # the functions of C code, and those that a program stands for, that are being called

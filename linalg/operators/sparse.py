@@ -6,7 +6,7 @@ eager code what ``scipy.sparse`` costs. It runs in compiled code as well.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.sparse import _sparsetools, bsr_array, csc_array, csr_array, sparray, spmatrix
@@ -93,8 +93,29 @@ class Sparse(LinearOperator):
         x: Any = spsolve(A, b.astype(dtype))
         x = np.reshape(x, b.shape)
         if np.all(np.isfinite(b)) and not np.all(np.isfinite(x)):
-            raise MorulaError(f"Sparse of shape {self._shape} is singular: SuperLU found a pivot of zero")
+            self._refuse()
         return x
+
+    def _refuse(self) -> NoReturn:
+        """Say why there is no solution: an entry that is not finite, a row or column of zeros, or else dependent ones."""
+        is_finite = np.isfinite(self.data)
+        if not np.all(is_finite):
+            raise MorulaError(
+                f"Sparse of shape {self._shape} cannot be solved: data[{np.argmin(is_finite)}] is not finite"
+            )
+        is_used = (self.data != 0.0).astype(np.int64)
+        outer = np.searchsorted(self.indptr, np.arange(self.data.shape[0]), side="right") - 1
+        inside, across = np.zeros(self._shape[0], np.int64), np.zeros(self._shape[0], np.int64)
+        np.add.at(inside, self.indices, is_used)
+        np.add.at(across, outer, is_used)
+        first, second = ("row", "column") if self.by_columns else ("column", "row")
+        if np.any(inside == 0):
+            raise MorulaError(f"Sparse of shape {self._shape} is singular: {first} {np.argmin(inside)} is zero")
+        if np.any(across == 0):
+            raise MorulaError(f"Sparse of shape {self._shape} is singular: {second} {np.argmin(across)} is zero")
+        raise MorulaError(
+            f"Sparse of shape {self._shape} is singular: SuperLU found a pivot of zero, so its columns are linearly dependent"
+        )
 
     def solve_positive_definite(self, b: Any) -> Any:
         check_right_hand_side(self, b)
@@ -105,8 +126,8 @@ class Sparse(LinearOperator):
         try:
             factors = splu(columns, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
             x: Any = factors.solve(b, "N" if self.by_columns else "T")
-        except RuntimeError as error:
-            raise MorulaError(f"Sparse of shape {self._shape} is singular: SuperLU found a pivot of zero") from error
+        except RuntimeError:
+            self._refuse()
         products = np.sum(np.real(np.conj(x) * b), axis=0)
         if np.any(np.logical_not(products > 0.0) & np.any(b != 0.0, axis=0)):
             raise MorulaError(

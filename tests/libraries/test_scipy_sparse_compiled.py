@@ -259,7 +259,10 @@ def test_a_pattern_that_the_program_computes_is_refused_where_it_must_be_known()
         a = sp.coo_array((d, (np.argsort(d), np.arange(6))), shape=(6, 6)).tocsr()
         return np.sum((a @ a).toarray())
 
-    with pytest.raises(mo.BadInput, match="must be known while compiling, but is computed while the program runs"):
+    with pytest.raises(
+        mo.BadInput,
+        match="the pattern of a sparse matrix must be known while compiling, but depends on the array d; make it of index arrays",
+    ):
         mo.jit(squared, target="native")(X)
 
 

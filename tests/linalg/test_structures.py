@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -489,3 +491,26 @@ class TestPositiveDefinite:
             solve(np.diag([1.0, -2.0]), np.ones(2), assume="positive definite")
         with pytest.raises(mo.MorulaError, match=r"Sparse of shape \(2, 2\) is singular"):
             solve(scipy.sparse.csr_array(np.array([[1.0, 0.0], [1.0, 0.0]])), np.ones(2), assume="positive definite")
+
+
+SINGULAR = {
+    "an entry that is not finite": ([1.0, np.nan, 2.0, 1.0], r"cannot be solved: data\[1\] is not finite"),
+    "a column of zeros": ([1.0, 0.0, 2.0, 0.0], "is singular: column 1 is zero"),
+    "a row of zeros": ([0.0, 0.0, 2.0, 1.0], "is singular: row 0 is zero"),
+    "dependent columns": ([1.0, 2.0, 2.0, 4.0], "SuperLU found a pivot of zero, so its columns are linearly dependent"),
+}
+
+
+@pytest.mark.parametrize("path", ["eager", "native", "xla"])
+def test_a_sparse_system_without_a_solution_says_why(path):
+    indices, indptr = np.array([0, 1, 0, 1]), np.array([0, 2, 4])
+
+    def solved(data, b):
+        return Sparse(data, indices, indptr, (2, 2)).solve(b)
+
+    run = solved if path == "eager" else mo.jit(solved, target=path)
+    np.testing.assert_allclose(run(np.array([1.0, 2.0, 2.0, 1.0]), np.ones(2)), [1 / 3, 1 / 3])
+    for data, text in SINGULAR.values():
+        with pytest.raises(mo.MorulaError, match=text), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # SciPy's MatrixRankWarning
+            run(np.array(data), np.ones(2))
