@@ -5,24 +5,17 @@ Forward and reverse mode of each operation agree to rounding; what is wrong with
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.linalg
+from docs_scripts import load
 from path_tester import PATHS, run_on
 
 import morula as mo
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs"
-_spec = importlib.util.spec_from_file_location("dense_operations", FOLDER / "dense_operations.py")
-assert _spec is not None and _spec.loader is not None
-dense = sys.modules["dense_operations"] = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(dense)
-
+dense = load("dense_operations")
 COLUMNS = (*dense.OURS, *dense.PEERS)
 
 
@@ -52,7 +45,7 @@ def test_the_cells_of_eager_code(operation):
 @pytest.mark.parametrize("operation", dense.OPERATIONS, ids=lambda o: o.name)
 def test_forward_and_reverse_mode_agree(operation, kind):
     """The product of the gradient and a direction is the tangent along it: an identity of two derivatives, without differences."""
-    a, loss = operation.make(kind), dense.loss_of(operation)
+    a, loss = operation.make(kind), dense.loss_of(operation.f)
     random = np.random.default_rng(1)
     along = random.normal(size=a.shape) + (1j * random.normal(size=a.shape) if kind == "complex" else 0)
     gradient, (_, tangent) = mo.grad(loss)(a), mo.jvp(loss, (a,), (along,))
