@@ -282,6 +282,8 @@ class Printer:
             return f"[{', '.join(texts)}]", ATOM
         if callee is getattr and op.operands[1].is_constant and len(values) == 2:
             return f"{self.wrapped(values[0], ATOM)}.{op.operands[1].constant}", ATOM
+        if callee is np.transpose and len(values) == 1 and getattr(op.operands[0].type, "kind", "") == "array":
+            return f"{self.wrapped(values[0], ATOM)}.T", ATOM
         named = texts[len(op.positional) :]
         arguments = [*texts[: len(op.positional)], *(f"{k}={t}" for k, t in zip(op.keywords, named))]
         if isinstance(callee, Method):

@@ -21,7 +21,7 @@ from . import matrix_norms as matrix_norms
 from .factor_kernels import gram_solve
 from .matrix_factorisations import from_triangle, onto_triangle, singular_values_cotangent
 from .products import hermitian as dagger
-from .table import expansion, joint, linear, model, solves, takes_sequences, vjp, zero
+from .table import expansion, for_ranks, joint, linear, model, solves, takes_sequences, vjp, zero
 from .transposes import scatter
 
 # Equations
@@ -58,9 +58,21 @@ def matrix_product(a: Any, y: Any, b: Any) -> Any:
     return (a @ y[..., None])[..., 0] if np.ndim(b) == 1 else a @ y
 
 
+def solve_vector_pullback(dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    z = np.linalg.solve(a.T, dy)
+    return -z.reshape(-1, 1) * y, z
+
+
+def solve_matrix_pullback(dy: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    z = np.linalg.solve(a.T, dy)
+    return -z @ y.T, z
+
+
 joint(np.linalg.solve, solve_pullback)
+for_ranks(np.linalg.solve, {(2, 1): solve_vector_pullback, (2, 2): solve_matrix_pullback})
 solves(np.linalg.solve, matrix_product)
 vjp(np.linalg.inv, inv_pullback)
+for_ranks(np.linalg.inv, {(2,): (lambda dy, y, a: -y.T @ dy @ y.T,)})
 joint(np.linalg.tensorsolve, tensorsolve_pullback)
 vjp(np.linalg.tensorinv, tensorinv_pullback)
 

@@ -38,7 +38,7 @@ import numpy as np
 from ..errors import NoDerivative
 from .factor_kernels import cholesky_adjoint, half_lower
 from .products import hermitian as dagger
-from .table import as_complex, decomposes, real_or_complex, vjp
+from .table import as_complex, decomposes, real_or_complex, vjp, zero
 
 SMALL_ORDER = 8
 """Compiled programs handle smaller matrices in loops, and NumPy stacks of them, in less time than by a call for each."""
@@ -92,6 +92,12 @@ def in_one_space(s: Any) -> Any:
 def has_equal(s: Any) -> Any:
     """Whether two of the sorted values ``s`` are equal to rounding, which are neighbours."""
     return np.any(np.abs(np.diff(s, axis=-1)) <= resolution(s))
+
+
+def needs_limits(y: Any) -> Any:
+    """Whether the result of a decomposition into values and vectors has equal values, or singular values that are zero."""
+    values = y[0] if len(y) == 2 else y[1]
+    return has_equal(values) or len(y) == 3 and np.any(values <= resolution(values))
 
 
 def columns_read(*masks: Any) -> Any:
@@ -384,4 +390,5 @@ def svd_pullback(
 
 vjp(np.linalg.svd, svd_pullback)
 decomposes(np.linalg.eigh, np.linalg.svd)
+zero(needs_limits)
 vjp(np.linalg.svdvals, lambda dy, y, x: singular_values_cotangent(dy, x))

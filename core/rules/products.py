@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .reductions import conjugate
-from .table import joint, linear, vjp, zero
+from .table import for_ranks, joint, linear, vjp, zero
 from .transposes import scatter, unbroadcast, widen
 
 
@@ -78,6 +78,14 @@ def last(place: tuple[int, ...]) -> tuple[int, ...]:
 
 vjp((operator.matmul, np.matmul, np.linalg.matmul), matmul_left, matmul_right)
 
+OF_RANKS: Any = {
+    (2, 2): (lambda dy, y, a, b: dy @ b.T, lambda dy, y, a, b: a.T @ dy),
+    (2, 1): (lambda dy, y, a, b: dy.reshape(-1, 1) * b, lambda dy, y, a, b: dy @ a),
+    (1, 2): (lambda dy, y, a, b: b @ dy, lambda dy, y, a, b: a.reshape(-1, 1) * dy),
+    (1, 1): (lambda dy, y, a, b: dy * b, lambda dy, y, a, b: dy * a),
+}
+for_ranks((operator.matmul, np.matmul), OF_RANKS)
+
 
 # dot, vdot, inner, outer, tensordot, kron
 
@@ -104,6 +112,7 @@ def _axes_of_dot(a, b):
 
 
 vjp(np.dot, dot_left, dot_right)
+for_ranks(np.dot, OF_RANKS)
 
 
 def inner_left(dy, y, a, b):

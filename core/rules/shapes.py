@@ -13,7 +13,7 @@ import numpy as np
 
 from . import joining  # noqa: F401  its rules are registered with these
 from .reductions import conjugate
-from .table import joint, linear, takes_sequences, vjp, zero
+from .table import for_ranks, joint, linear, takes_sequences, vjp, zero
 from .transposes import scatter, unbroadcast, unstack, widen
 
 # The same elements in the same order
@@ -82,6 +82,7 @@ def rollaxis_pullback(dy, y, a, axis, start=0):
 
 
 vjp(np.transpose, transpose_pullback)
+for_ranks(np.transpose, {(1,): (lambda dy, y, a: dy,), (2,): (lambda dy, y, a: dy.T,)})
 vjp((np.matrix_transpose, np.linalg.matrix_transpose), lambda dy, y, x: np.swapaxes(dy, -1, -2))
 vjp(np.swapaxes, lambda dy, y, a, axis1, axis2: np.swapaxes(dy, axis1, axis2))
 vjp(np.moveaxis, lambda dy, y, a, source, destination: np.moveaxis(dy, destination, source))

@@ -34,6 +34,9 @@ or that each element of the operand contributes to one element of the result; ``
 ``reuses(f, keep, kernel)``, beside a pullback, says that ``f(x, ...)`` is ``kernel(x, ..., keep(x))``, whose pullback uses what ``keep``
 computed; reverse mode runs it in place of ``f``. ``instead(f, program)`` names a program that it runs in place of ``f``.
 
+``for_ranks(f, forms)``, beside a pullback, gives its form for real arrays of known numbers of axes, as expressions that can be
+inlined.
+
 A further form is for compiled functions that are easier to rewrite in Python than to differentiate by hand:
 
 ``model(f, program)``
@@ -97,6 +100,9 @@ class Instead:
     is_first: bool
 
 
+Forms = tuple[Function, ...] | Function
+
+
 @dataclass(frozen=True, eq=False)
 class Rule:
     """The derivative of ``function``; exactly one of the three forms below is filled, or none for ``zero``."""
@@ -110,6 +116,7 @@ class Rule:
     finite: bool | Function = False
     reuse: Reuse | None = None
     instead: Instead | None = None
+    forms: dict[tuple[int, ...], Forms] = field(default_factory=dict)
     scale: Function = field(init=False)
     """Multiplies a cotangent by a slope; masks zero cotangents if the slope may be infinite."""
 
@@ -362,6 +369,15 @@ def instead(
     The program does work once that the function and its pullback would both do.
     """
     RULES[function] = replace(RULES[function], instead=Instead(program, fits, is_exact, is_first))
+
+
+def for_ranks(functions: Function | Sequence[Function], forms: dict[tuple[int, ...], Forms]) -> None:
+    """Register pullbacks for arrays of double precision by their numbers of axes: one for each operand, or one for all.
+
+    They return what the pullback of the rule does, exactly in the shapes of the operands.
+    """
+    for function in _each(functions):
+        RULES[function] = replace(RULES[function], forms=forms)
 
 
 AFFINE = frozenset(("initial", "out", "where", "dtype", "constant_values", "fill_value", "casting", "subok", "like"))

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from ..ir.dynamic import Block, Method, Operation, Value
 from ..ir.vocabulary import Defaults, Unstructured, larger, largest, make_list, make_tuple, smaller, smallest
 from ..rules import find_rule
@@ -31,12 +33,15 @@ COMPARE = {
 UNDEFINED = Value("undefined")
 
 
-STATIC = (str, type(None))
-"""Classes of arguments whose value is a compile-time constant: method names and omitted arguments."""
+PASSED_BY_VALUE = (str, type(None))
+"""Classes of arguments that a function is specialised on: method names and omitted arguments."""
+
+STATIC = (*PASSED_BY_VALUE, ModuleType, np.ufunc, type(np.sum))
+"""Classes of arguments and variables of a closure whose value is a compile-time constant; modules and functions of NumPy, too."""
 
 FOLDED = {operator.is_, operator.is_not, operator.eq, operator.ne, operator.not_, operator.lt, operator.gt}
 FOLDED |= {operator.le, operator.ge}
-PLAIN = (*STATIC, bool, int, float)
+PLAIN = (*PASSED_BY_VALUE, bool, int, float)
 
 
 class Expressions:

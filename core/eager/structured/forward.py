@@ -16,7 +16,7 @@ from ...ir.vocabulary import UNPACK, Unstructured, make_list, make_tuple
 from ...rules import find_rule
 from ...rules.tangents import linear_groups, may_push, or_zero, tangent
 from ...values.cotangents import fit
-from .inference import Type
+from .types import Type
 from .writer import NONE, Writer
 
 
@@ -167,6 +167,8 @@ class _Forward(Writer):
         varying = [i for i, x in enumerate(op.positional) if x in self.tangents]
         if not varying:
             return
+        if y.type.kind == "tuple":
+            raise Unstructured(f"a call of {callee_name(op.callee)}, which returns a tuple,")
         groups = linear_groups(rule, varying, op.keywords)
         if groups is not None:
             total = None

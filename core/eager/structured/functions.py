@@ -24,8 +24,9 @@ from ...values.cotangents import zeros_for_none
 from ...values.numbers import NUMBERS
 from ...values.passing import drop, forgets, pass_by
 from .forward import forward
-from .inference import OBJECT, Inference, Type, type_of
+from .inference import Inference
 from .sweeps import reverse
+from .types import OBJECT, REAL, Type, type_of
 
 
 @dataclass(eq=False)
@@ -270,7 +271,9 @@ def _link(link: Link, namespace: dict[str, Any], name: str) -> None:
 
 
 def _type(value: Any) -> Type:
-    return type_of(value.constant) if value.is_constant else value.type
+    """Return the type of an argument of a callee, which is compiled for integers of any value."""
+    kind = type_of(value.constant) if value.is_constant else value.type
+    return REAL if kind.kind == "real" else kind
 
 
 def _has_objects(kind: Type) -> bool:

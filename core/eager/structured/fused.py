@@ -38,8 +38,9 @@ from ..recorded.tape import Cotangents, Tape, pull_again
 from ..rewriting.instrument import instrument
 from .forward import forward
 from .fusible import Tree
-from .inference import Inference, Type, type_of
+from .inference import Inference
 from .sweeps import reverse
+from .types import Type, type_of
 
 MOST_SITES = 4096
 MOST_VARIANTS = 32

@@ -1,25 +1,20 @@
-"""Type inference and activity analysis on structured IR.
+"""Type inference on structured IR.
 
-Types are as coarse as the adjoint allows: a *real* is an immutable real scalar, an *array* a float64 array with at
-least one axis, a *number* any inexact number or array, and a *passive* value has no derivative.  A function qualifies
-for the structured tier if every call in it is known and free of side effects; else ``Unstructured`` gives the reason.
-
-A value is *varied* if it depends on an active parameter, and *useful* if the result depends on it.  A value that is
-both is active and has a cotangent (Hascoet, Naumann and Pascual, "To be recorded" analysis in reverse-mode AD, 2005).
+A function qualifies for the structured tier if every call in it is known and free of side effects; else ``Unstructured``
+gives the reason.  See ``types`` for the types, ``result_types`` for those of functions of NumPy and SciPy.
 """
 
 from __future__ import annotations
 
-import builtins
+import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from ...ir.dynamic import Block, Function, Method, Operation, Value, callee_name, walk
+from ...ir.dynamic import Block, Function, Method, Operation, Value, callee_name
 from ...ir.vocabulary import (
     UNPACK,
     Unstructured,
@@ -33,58 +28,32 @@ from ...ir.vocabulary import (
     smallest,
 )
 from ...rules import find_rule, load
-from ...rules.kept_factors import det_factored, inv_factored, solve_factored
+from ...rules.matrix_factorisations import needs_limits
 from ...rules.registry import HANDLERS, has_hash
-from ...rules.table import RULES
+from ...rules.table import DECOMPOSITIONS, RULES
+from .result_types import MAKERS, SINGLE, elementwise_ndim, matrix_type, of_maker, of_matrices, single_type
+from .types import (
+    BOOL,
+    COMPARISONS,
+    NUMBER,
+    OBJECT,
+    PASSIVE,
+    RANGE,
+    REAL,
+    Type,
+    integer_type,
+    joined,
+    type_of_constant,
+    type_of_result,
+)
 
 load()
 
 
-@dataclass(frozen=True)
-class Type:
-    kind: str
-    ndim: int | None = None
-    elements: tuple[Type, ...] = ()
-    shape: tuple[int, ...] | None = None
-    is_list: bool = False
-
-    def __str__(self) -> str:
-        if self.kind == "tuple":
-            return f"({', '.join(map(str, self.elements))})"
-        return self.kind if self.ndim is None else f"{self.kind}{list(self.shape) if self.shape else self.ndim}"
-
-
-def array_type(shape: tuple[int, ...]) -> Type:
-    return Type("array", len(shape), shape=shape)
-
-
-REAL = Type("real")
-NUMBER = Type("number")
-PASSIVE = Type("passive")
-BOOL = Type("bool")
-RANGE = Type("range")
-SHAPE = Type("shape")
-OBJECT = Type("object")
-
-COMPARISONS = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
 IN_PLACE = {
     getattr(operator, "i" + n.rstrip("_")): getattr(operator, n)
     for n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 }
-# Functions whose rule is not a table of partial derivatives and whose result is one number or array.
-SINGLE = {
-    *(np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.var, np.std, np.cumsum, np.cumprod, np.trace),
-    *(np.dot, np.matmul, operator.matmul, np.vdot, np.inner, np.outer, np.tensordot, np.einsum, np.kron, np.where),
-    *(np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.squeeze, np.expand_dims, np.concatenate),
-    *(np.stack, np.vstack, np.hstack, np.array, np.asarray, np.copy, np.flip, np.roll, np.tile, np.repeat, np.diag),
-    *(np.diagonal, np.tril, np.triu, np.take, np.sort, np.clip, np.linalg.norm, np.linalg.solve, np.linalg.inv),
-    *(np.linalg.det, np.linalg.cholesky, operator.getitem, float, np.real, np.imag, np.conj, np.abs, abs, operator.abs),
-    *(largest, smallest, solve_factored, inv_factored, det_factored),
-}
-
-
-TO_ONE_NUMBER = (np.sum, np.mean, np.prod, np.max, np.min, np.var, np.std, np.linalg.norm)
-"""Functions that reduce an array, if it is the only argument, to one real number."""
 
 
 def real_power(a: Any, b: Any) -> Any:
@@ -95,6 +64,9 @@ def real_power(a: Any, b: Any) -> Any:
     return y
 
 
+ADAPTED = {"reshape", "transpose"}
+"""Methods whose arguments an adapter only packs, whatever they are."""
+
 RULES[real_power] = find_rule(operator.pow)  # type: ignore[assignment]
 OF_REALS = (real_power, larger, smaller)
 """Functions, besides Python's own, that return a real number for real arguments."""
@@ -103,22 +75,6 @@ OF_REALS = (real_power, larger, smaller)
 def _is_scalar_function(callee: Any) -> bool:
     """Whether a function returns a real number for all real arguments: Python's arithmetic and ``math``."""
     return getattr(callee, "__module__", "") in ("math", "_operator", "builtins")
-
-
-def type_of(x: Any) -> Type:
-    """Return the type of a Python object that is an argument or a constant."""
-    kind = type(x)
-    if kind is float or kind is int or kind is np.float64 or issubclass(kind, int) and kind.__name__ == "Int":
-        return REAL
-    if kind is bool or kind is np.bool_:
-        return BOOL
-    if kind is np.ndarray:
-        if x.dtype == np.float64 and x.ndim:
-            return array_type(x.shape)
-        return NUMBER if x.dtype.kind in "fc" else PASSIVE if x.dtype.kind in "iub" else OBJECT
-    if kind is complex or isinstance(x, np.inexact):
-        return NUMBER
-    return PASSIVE if isinstance(x, np.integer) else OBJECT
 
 
 class Inference:
@@ -131,6 +87,8 @@ class Inference:
         self.function = function
         self.specialise = specialise
         self.line = 0
+        self.tested: set[Operation] = set()  # decompositions with a test of their values
+        self.after: list[Operation] = []  # operations to put after the present one
 
     def fail(self, what: str) -> Any:
         raise Unstructured(f"{what} in {self.function.name} ({self.function.filename}:{self.line})")
@@ -139,13 +97,14 @@ class Inference:
         for parameter, kind in zip(self.function.parameters, types):
             parameter.type = kind
         self.block(self.function.block)
-        return self.type(self.function.block.results[0])
+        result = self.type(self.function.block.results[0])
+        return REAL if result.kind == "real" else result
 
     def type(self, value: Value) -> Type:
         if value.type is None:
             if not value.is_constant:
                 self.fail(f"{value.name or 'a value'} has no type")
-            value.type = type_of(value.constant)
+            value.type = type_of_constant(value.constant)
         return value.type
 
     def block(self, block: Block) -> None:
@@ -155,17 +114,11 @@ class Inference:
             getattr(self, f"type_{op.kind}")(op, block)
             if not (op.results and op.results[0].is_constant):
                 block.operations.append(op)
+            block.operations += self.after
+            self.after.clear()
 
     def join(self, a: Type, b: Type) -> Type:
-        if a == b:
-            return a
-        if {a.kind, b.kind} <= {"real", "array", "number", "passive"}:
-            if a.kind == b.kind == "array":
-                return Type("array", a.ndim if a.ndim == b.ndim else None)
-            return NUMBER
-        if {a.kind, b.kind} == {"bool", "passive"}:
-            return PASSIVE
-        return self.fail(f"a value that is {a} on one path and {b} on another")
+        return joined(a, b) or self.fail(f"a value that is {a} on one path and {b} on another")
 
     def type_if(self, op: Operation, block: Block) -> None:
         if self.type(op.operands[0]).kind not in ("bool", "real", "passive"):
@@ -216,7 +169,7 @@ class Inference:
 
     def type_call(self, op: Operation, block: Block) -> None:
         if isinstance(op.callee, Method):
-            self.resolve_method(op)
+            self.resolve_method(op, block)
         types = [self.type(v) for v in op.operands]
         kinds = {t.kind for t in types}
         first = types[0] if types else OBJECT
@@ -248,8 +201,9 @@ class Inference:
             op.results[0].type = OBJECT
         elif callee is range and kinds <= {"real"}:
             op.results[0].type = RANGE
-        elif callee in (len, int) and first.kind in ("array", "tuple", "real", "passive"):
-            op.results[0].type = REAL
+        elif callee in (len, int) and first.kind in ("array", "tuple", "real", "passive", "shape"):
+            known = callee is len and first.kind == "array" and first.shape
+            op.results[0].type = integer_type(known[0]) if known else REAL
         elif callee is getattr:
             self.attribute(op, first)
         elif callee is operator.getitem:
@@ -268,7 +222,8 @@ class Inference:
             block.operations.append(Operation("call", rule.reuse.keep, op.operands[:1], results=[kept], line=op.line))
             op.callee, op.operands = rule.reuse.kernel, [*op.operands, kept]
 
-    def resolve_method(self, op: Operation) -> None:
+    def resolve_method(self, op: Operation, block: Block) -> None:
+        """Replace a method of an array by the function that it is, whose arguments may have another form."""
         from ...rules.methods import METHODS
 
         name = op.callee.name
@@ -277,19 +232,39 @@ class Inference:
             self.fail(f"the method .{name}")
         function, adapt = METHODS[name]
         if adapt is not None:
-            self.fail(f"the method .{name}, whose arguments are rearranged,")
+            if name not in ADAPTED:
+                self.fail(f"the method .{name}, whose arguments are rearranged,")
+            args, kwargs = adapt(*op.positional, **op.named)
+            op.operands = [self.argument(x, op, block) for x in (*args, *kwargs.values())]
+            op.keywords = tuple(kwargs)
         op.callee = function
+
+    def argument(self, x: Any, op: Operation, block: Block) -> Value:
+        """Return what an adapter of arguments gives as an operand: a value, a tuple of values or a constant."""
+        if isinstance(x, Value):
+            return x
+        if not isinstance(x, tuple):
+            return Value(constant=x)
+        made = Value()
+        block.operations.append(Operation("call", make_tuple, list(x), results=[made], line=op.line))
+        made.type = Type("tuple", elements=tuple(self.type(e) for e in x))
+        return made
 
     def attribute(self, op: Operation, kind: Type) -> None:
         from ...rules.methods import ATTRIBUTES
 
         name = op.operands[1].constant
+        if name in kind.names:
+            self.element(op, kind, kind.names.index(name))
+            return
         if kind.kind not in ("array", "number"):
             self.fail(f"the attribute .{name}")
         if name == "shape":
-            op.results[0].type = SHAPE
-        elif name in ("size", "ndim"):
-            op.results[0].type = REAL
+            op.results[0].type = Type("shape", kind.ndim, shape=kind.shape)
+        elif name == "ndim":
+            op.results[0].type = REAL if kind.ndim is None else integer_type(kind.ndim)
+        elif name == "size":
+            op.results[0].type = REAL if kind.shape is None else integer_type(math.prod(kind.shape))
         elif name in ("T", "real", "imag"):
             op.callee, op.operands = ATTRIBUTES[name], op.operands[:1]
             shape = kind.shape and (kind.shape[::-1] if name == "T" else kind.shape)
@@ -297,11 +272,25 @@ class Inference:
         else:
             self.fail(f"the attribute .{name}")
 
+    def element(self, op: Operation, kind: Type, i: int) -> None:
+        """Turn a read of element ``i`` of a tuple into an unpacking, which has an adjoint."""
+        results = [Value(type=e) for e in kind.elements]
+        results[i] = op.results[0]
+        results[i].type = kind.elements[i]
+        op.callee, op.operands, op.results = UNPACK, op.operands[:1], results
+
     def item(self, op: Operation, container: Type, index: Type) -> None:
         if container.kind == "shape":
-            op.results[0].type = REAL
-        elif container.kind == "tuple" and op.operands[1].is_constant:
-            self.fail("an index into a tuple")
+            known = container.shape is not None and index.value is not None
+            if known and -len(container.shape) <= index.value < len(container.shape):  # type: ignore[arg-type,operator]
+                op.results[0].type = integer_type(container.shape[index.value])  # type: ignore[index]
+            else:
+                op.results[0].type = REAL if index.kind == "real" else OBJECT
+        elif container.kind == "tuple":
+            i, n = index.value, len(container.elements)
+            if i is None or not -n <= i < n:
+                self.fail("an index into a tuple")
+            self.element(op, container, i % n)  # type: ignore[operator]
         elif container.kind in ("array", "number"):
             indices = index.elements if index.kind == "tuple" else (index,)
             if not {t.kind for t in indices} <= {"real", "object", "passive"}:
@@ -309,9 +298,11 @@ class Inference:
             scalar = index.kind == "real"
             picked = _shape_of_item(container.shape, op.operands[1])
             if picked is not None and container.kind == "array":
-                op.results[0].type = array_type(picked) if picked else REAL
+                op.results[0].type = type_of_result(picked)
                 return
-            if index.is_list:
+            if container.kind == "array" and op.operands[1].is_constant and type(op.operands[1].constant) is slice:
+                op.results[0].type = Type("array", container.ndim)
+            elif index.is_list:
                 op.results[0].type = NUMBER
             elif container.kind == "array" and container.ndim is not None and scalar:
                 row = Type("array", container.ndim - 1, shape=container.shape and container.shape[1:])
@@ -334,8 +325,20 @@ class Inference:
         elif kind.kind == "tuple" and len(kind.elements) == len(op.results):
             for result, element in zip(op.results, kind.elements):
                 result.type = element
+        elif kind.kind == "shape" and kind.ndim in (None, len(op.results)):
+            for i, result in enumerate(op.results):
+                result.type = REAL if kind.shape is None else integer_type(kind.shape[i])
         else:
             self.fail("unpacking this value")
+
+    def leave_at_equal_values(self, op: Operation) -> None:
+        """Put a decomposition into the block, and a test of its values: where some are equal, the tape has limits to add."""
+        if op in self.tested:
+            return
+        self.tested.add(op)
+        has_equal = Value(type=BOOL)
+        self.after.append(Operation("call", needs_limits, list(op.results), results=[has_equal], line=op.line))
+        self.after.append(Operation("call", leave_if, [has_equal], line=op.line))
 
     def function_call(self, op: Operation, types: list[Type]) -> None:
         callee = op.callee
@@ -347,8 +350,10 @@ class Inference:
         except TypeError:
             return self.fail(f"a call of {callee!r}")
         if rule is not None:
-            if {"out", "where", "dtype", "casting", "initial"} & set(op.keywords):
+            if {"out", "where", "dtype", "casting", "initial"} & set(op.keywords) and callee not in MAKERS:
                 self.fail("this keyword")
+            if rule.may_write and self.may_overwrite(op, rule):
+                self.fail("an argument that may be written to")
             if rule.is_universal and {"order", "subok", "signature"} & set(op.keywords):
                 self.fail("this keyword")
             if len(op.positional) > rule.position_of_out:
@@ -363,7 +368,9 @@ class Inference:
                 self.fail(f"an argument of {callee_name(callee)} in which no derivative is known")
             if callee in (larger, smaller, largest, smallest) and kinds != {"real"}:
                 self.fail("the larger of other things than numbers")
-            if rule.is_zero:
+            if callee in MAKERS:
+                op.results[0].type = of_maker(op, types)
+            elif rule.is_zero:
                 op.results[0].type = REAL if kinds <= {"real"} and _is_scalar_function(callee) else PASSIVE
             elif rule.partials:
                 if op.keywords or not kinds <= {"real", "array", "number", "passive", "bool"}:
@@ -371,10 +378,13 @@ class Inference:
                 op.results[0].type = self.elementwise(callee, types)
                 if callee is operator.pow and kinds == {"real"} and not isinstance(op.operands[1].constant, int):
                     op.callee = real_power
-            elif callee in SINGLE:
+            elif callee in SINGLE or of_matrices(callee) is not None:
                 if "object" in kinds and not all(v.is_constant or v.type.kind != "object" for v in op.operands):
                     self.fail(f"these arguments of {callee_name(callee)}")
-                op.results[0].type = self.single(callee, types, op)
+                found = single_type(op, types) if callee in SINGLE else matrix_type(op, types)
+                op.results[0].type = found or self.fail(f"these arguments of {callee_name(callee)}")
+                if callee in DECOMPOSITIONS and op.results[0].type.kind == "tuple":
+                    self.leave_at_equal_values(op)
             else:
                 self.fail(f"a call of {callee_name(callee)}")
         elif type(callee) is FunctionType and not handled:
@@ -383,44 +393,25 @@ class Inference:
             self.fail(f"a call of {callee_name(callee)}")
         return None
 
+    @staticmethod
+    def may_overwrite(op: Operation, rule: Any) -> bool:
+        """Whether a call of a function of SciPy may write into an argument; one that says that it may not is free to copy."""
+        named = [(name, x) for name, x in op.named.items() if name.startswith("overwrite_")]
+        named += [(name, x) for name, x in zip(rule.parameters, op.positional) if name.startswith("overwrite_")]
+        return bool(rule.writes) or any(not x.is_constant or x.constant for _, x in named)
+
     def elementwise(self, callee: Any, types: list[Type]) -> Type:
         kinds = {t.kind for t in types}
         if getattr(callee, "__module__", "") == "cmath" or "number" in kinds:
             return NUMBER
         if "array" in kinds:
-            arrays = [t for t in types if t.kind == "array"]
-            if "passive" in kinds:
-                return Type("array")
-            if all(t.shape is not None for t in arrays):
-                try:
-                    return array_type(np.broadcast_shapes(*(t.shape for t in arrays)))
-                except ValueError:
-                    self.fail("operands of shapes that do not broadcast")
-            ndims = [t.ndim for t in arrays]
-            return Type("array", None if None in ndims else max(ndims))
+            try:
+                return elementwise_ndim(types)
+            except ValueError:
+                self.fail("operands of shapes that do not broadcast")
         if "passive" in kinds:
             return NUMBER
         return REAL if _is_scalar_function(callee) or isinstance(callee, np.ufunc) or callee in OF_REALS else NUMBER
-
-    def single(self, callee: Any, types: list[Type], op: Operation) -> Type:
-        first = types[0]
-        if callee in TO_ONE_NUMBER and first.kind == "array" and len(types) == 1:
-            return REAL
-        if callee in (float, largest, smallest) or callee in (abs, operator.abs, np.abs) and first.kind == "real":
-            return REAL
-        if callee in (abs, operator.abs, np.abs) and first.kind == "array":
-            return first
-        if callee in (np.array, np.asarray) and len(types) == 1 and first.kind == "tuple":
-            return array_type((len(first.elements),)) if {e.kind for e in first.elements} == {"real"} else NUMBER
-        if callee in (np.dot, np.matmul, operator.matmul) and [t.kind for t in types] == ["array", "array"]:
-            dims, shapes = (types[0].ndim, types[1].ndim), (types[0].shape, types[1].shape)
-            if None not in shapes and max(dims) <= 2:  # type: ignore[type-var]
-                shape = shapes[0][:-1] + (shapes[1][:-2] + shapes[1][-1:] if dims[1] == 2 else ())  # type: ignore[index]
-                return array_type(shape) if shape else REAL
-            if None not in dims and max(dims) <= 2:  # type: ignore[type-var]
-                ndim = sum(dims) - 2  # type: ignore[arg-type]
-                return Type("array", ndim) if ndim else REAL
-        return NUMBER
 
 
 def _is_sequence(x: Value) -> bool:
@@ -435,64 +426,3 @@ def _shape_of_item(shape: tuple[int, ...] | None, index: Value) -> tuple[int, ..
         return np.broadcast_to(0.0, shape)[index.constant].shape
     except IndexError:
         return None
-
-
-def is_differentiable(op: Operation, index: int) -> bool:
-    """Whether a derivative flows from operand ``index`` of a call to its result."""
-    if op.callee in (UNPACK, make_tuple, make_list):
-        return True
-    if op.callee is operator.getitem:
-        return index == 0
-    if op.callee in COMPARISONS or op.callee in vars(builtins).values() and op.callee not in (abs, float, pow):
-        return False
-    rule = find_rule(op.callee)
-    if rule is None:
-        return isinstance(op.callee, FunctionType)
-    if rule.is_zero:
-        return False
-    if rule.partials:
-        partial = rule.partials[index] if index < len(rule.partials) else None
-        return partial is not None and not (isinstance(partial, int) and partial == 0)
-    if rule.pullbacks:
-        return index < len(rule.pullbacks) and callable(rule.pullbacks[index])
-    return index < len(op.positional)
-
-
-def active_values(function: Function, parameters: Sequence[Value]) -> set[Value]:
-    """Return the values through which a derivative flows from ``parameters`` to the result."""
-    varied = _closure(function, set(parameters), forward=True)
-    useful = _closure(function, set(function.block.results), forward=False)
-    return {v for v in varied & useful if not v.is_constant and v.type.kind in ("real", "array", "number", "tuple")}
-
-
-def _closure(function: Function, found: set[Value], *, forward: bool) -> set[Value]:
-    """Return ``found`` and every value reachable from it, along the differentiable data flow or against it."""
-    edges: list[tuple[Value, Value]] = []
-    for op in walk(function.block):
-        if op.kind == "call":
-            for i, operand in enumerate(op.operands):
-                if is_differentiable(op, i):
-                    edges += [(operand, result) for result in op.results]
-        elif op.kind == "if":
-            for branch in op.blocks:
-                edges += zip(branch.results, op.results)
-        else:
-            initial = op.operands[1:] if op.kind == "for" else op.operands
-            body = op.blocks[-1]
-            parameters = body.parameters[op.items :] if op.kind == "for" else body.parameters
-            for start, parameter, following, result in zip(initial, parameters, body.results, op.results):
-                edges += [(start, parameter), (following, parameter), (parameter, result)]
-            if op.kind == "while":
-                edges += zip(parameters, op.blocks[0].parameters)
-    if not forward:
-        edges = [(b, a) for a, b in edges]
-    following_values: dict[Value, list[Value]] = {}
-    for a, b in edges:
-        following_values.setdefault(a, []).append(b)
-    frontier = list(found)
-    while frontier:
-        for value in following_values.get(frontier.pop(), ()):
-            if value not in found:
-                found.add(value)
-                frontier.append(value)
-    return found

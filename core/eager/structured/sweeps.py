@@ -40,6 +40,10 @@ class _Reverse(Writer):
         super().__init__(function, parameters, compiled_callee)
         self.owned: set[Value] = set()  # cotangents without aliases, which may be added to in place
         self.maybe_scalar: set[Value] = set()  # cotangents of arrays that may be one number for all entries
+        self.parts: dict[Value, list[Value | None]] = {}  # cotangents of tuples, as those of their elements
+        self.of_rules = {  # tuples that functions with rules return, whose pullbacks take None for zero
+            v for op in walk(function.block) if op.kind == "call" and has_rule(op.callee) for v in op.results
+        }
 
     def run(self) -> tuple[Function, Function]:
         block = self.function.block
@@ -174,8 +178,24 @@ class _Reverse(Writer):
                 if dy is not None:
                     self.emit("call", add_at, [buffer, Value(constant=i), dy], results=0)
         else:
-            self.single_use(x, cotangents.get(x))
-            cotangents[x] = self.call(make_tuple, *(d or Value(constant=0) for d in found))
+            self.add_parts(cotangents, x, op.results, found)
+
+    def add_parts(self, cotangents: Cotangents, x: Value, elements: list[Value], found: list[Value | None]) -> None:
+        """Add the cotangents of elements to that of a tuple."""
+        present = cotangents.get(x)
+        parts = [None for _ in found] if present is None else self.parts.get(present)
+        if parts is None:
+            self.single_use(x, present)
+            return
+        self.out[:] = [op for op in self.out if present not in op.results]
+        for i, (element, g) in enumerate(zip(elements, found)):
+            if g is not None:
+                g = self.full(g, element) if x in self.of_rules else g
+                before = parts[i]
+                parts = [*parts[:i], g if before is None else self.call(operator.add, before, g), *parts[i + 1 :]]
+        zero = Value(constant=None if x in self.of_rules else 0)
+        cotangents[x] = self.call(make_tuple, *(g or zero for g in parts))
+        self.parts[cotangents[x]] = parts
 
     def single_use(self, x: Value, present: Value | None) -> None:
         """Refuse a second use of a tuple, because cotangents of tuples cannot be added."""
@@ -218,6 +238,15 @@ class _Reverse(Writer):
             return self.call(as_array, dy, Value(constant=y.type.shape))
         return self.call(filled, dy, y)
 
+    def of_known_shape(self, g: Value, x: Value) -> Value:
+        """Return the cotangent of a carried variable as an array if its shape is known, so that none of its uses tests it."""
+        if x.type.kind != "array" or x.type.shape is None or not self.is_maybe_scalar(g):
+            return g
+        shape = Value(constant=x.type.shape)
+        if g.is_constant and g.constant == 0:
+            return self.call(np.zeros, shape)
+        return self.call(as_array, g, shape)
+
     def is_maybe_scalar(self, g: Value) -> bool:
         return g.is_constant or g in self.maybe_scalar
 
@@ -235,6 +264,17 @@ class _Reverse(Writer):
             values = self.used_by(pullback, op, dy, y)
             return self.emit("call", pullback, values, keywords=op.keywords)[0]
 
+        forms = self.forms(rule, op)
+        if isinstance(forms, tuple):
+            for x, form in zip(op.operands, forms):
+                if x in self.active:
+                    self.accumulate(cotangents, x, self.inline(form, [dy, y, *op.operands]))
+            return
+        if forms is not None:
+            parts = self.emit("call", UNPACK, [pulled(forms)], results=len(op.operands))
+            for x, g in zip(op.operands, parts):
+                self.accumulate(cotangents, x, g)
+            return
         together = pulled(rule.together) if rule.together is not None else None
         for i, x in enumerate(op.positional):
             if x not in self.active:
@@ -246,6 +286,13 @@ class _Reverse(Writer):
             else:
                 continue
             self.accumulate(cotangents, x, g if x.type.kind == "tuple" else self.call(conform, g, x))
+
+    @staticmethod
+    def forms(rule: Any, op: Operation) -> Any:
+        """Return the pullbacks for operands of these numbers of axes, if they are arrays of double precision."""
+        if not rule.forms or op.keywords or any(x.type.kind != "array" for x in op.operands):
+            return None
+        return rule.forms.get(tuple(x.type.ndim for x in op.operands))
 
     def reverse_user_call(self, op: Operation, y: Value, dy: Value, cotangents: Cotangents, block: Block) -> None:
         """Replace the call of a Python function by its forward sweep, and call its backward sweep here."""
@@ -333,7 +380,7 @@ class _Reverse(Writer):
             and inner.callee in (operator.getitem, UNPACK)
             and inner.operands[0].type.kind == "array"
         }
-        start = [cotangents.pop(op.results[i], Value(constant=0)) for i in carried]
+        start = [self.of_known_shape(cotangents.pop(op.results[i], Value(constant=0)), parameters[i]) for i in carried]
         self.owned.difference_update(start)
         for x in free:
             # Every iteration adds to the cotangent of an array in place.
@@ -346,14 +393,16 @@ class _Reverse(Writer):
         through = [Value(f"d{v.name}" if v.name else "", v.type) for v in variables]
         backward.parameters = [entry, *through]
         inner: Cotangents = dict(zip(free, through[len(carried) :]))
-        for x, s, t in zip(variables, start, through):
-            if self.is_maybe_scalar(s) or s not in self.owned and x.type.kind != "tuple":
+        for i, (x, s, t) in enumerate(zip(variables, start, through)):
+            is_full = i < len(carried) and x.type.shape is not None
+            if not is_full and (self.is_maybe_scalar(s) or s not in self.owned and x.type.kind != "tuple"):
                 self.maybe_scalar.add(t)
         self.owned |= {t for x, t in zip(free, through[len(carried) :]) if x.type.kind == "array"}
         for i, dp in zip(carried, through):
             self.accumulate(inner, body.results[i], dp)
         self.block(body, inner)
-        ends = [inner.get(parameters[i], Value(constant=0)) for i in carried] + [inner[x] for x in free]
+        ends = [self.of_known_shape(inner.get(parameters[i], Value(constant=0)), parameters[i]) for i in carried]
+        ends += [inner[x] for x in free]
         for x, end in zip(variables, ends):
             if x.type.kind == "tuple" and self.is_maybe_scalar(end):
                 raise Unstructured(f"a tuple {x.name} that is used on some paths only")
@@ -412,6 +461,10 @@ class _Reverse(Writer):
 
 
 SEPARATE_STACKS = 4
+
+
+def has_rule(callee: Any) -> bool:
+    return callee is not UNPACK and callee not in (make_tuple, make_list) and find_rule(callee) is not None
 
 
 def _blocks(block: Block) -> list[Block]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...ir.dynamic import Block, Function, Operation, Value
 from ...source.partials import expression_of, fold, used_parameters
-from .inference import active_values
+from .activity import active_values
 
 NONE = Value(constant=None)
 
