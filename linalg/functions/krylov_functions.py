@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core import BadInput, adjoint, jvp
+from ...core import BadInput, MorulaError, adjoint, jvp
 from ..operators import as_operator
+from .traces import check_count
 
 
 def lanczos(A: Any, b: Any, steps: int) -> tuple[Any, Any]:
@@ -28,20 +29,31 @@ def lanczos(A: Any, b: Any, steps: int) -> tuple[Any, Any]:
         other rows of T hold T[0, 0] on the diagonal.
 
     Raises:
-        BadInput: A is not square, b does not fit, or ``steps`` is out of range.
+        BadInput: A is not square, b does not fit, is zero or not finite, or ``steps`` is out of range.
+        MorulaError: A is found not to be Hermitian, or gives NaN or Inf.
 
     >>> V, T = lanczos(np.diag([1.0, 2.0, 3.0]), np.ones(3), 3)
     >>> np.linalg.eigvalsh(T).round(12).tolist()
     [1.0, 2.0, 3.0]
     """
-    _check("lanczos", A, b, steps)
-    V, T = lanczos_of_columns(A, b[:, None], steps)
+    b = _check("lanczos", A, b, steps)
+    V, T = lanczos_of_columns("lanczos", A, b[:, None], steps)
     return V[0].T, T[0]
 
 
-def lanczos_of_columns(A: Any, b: Any, steps: int) -> tuple[Any, Any]:
-    """Return what ``lanczos`` returns for each column of b, (n, m), side by side: V^T, (m, k, n), and T, (m, k, k)."""
-    V, H = _process(A, b, steps)
+def lanczos_of_columns(name: str, A: Any, b: Any, steps: int) -> tuple[Any, Any]:
+    """Return what ``lanczos`` returns for each column of b, (n, m), side by side: V^T, (m, k, n), and T, (m, k, k).
+
+    Raises:
+        MorulaError: A is found not to be Hermitian, or gives NaN or Inf; the message names the caller.
+    """
+    V, H, scale = _process(name, A, b, steps)
+    gap = np.max(np.abs(H - _adjoint(H)))
+    if gap > np.sqrt(np.finfo(V.dtype).eps) * np.max(scale):
+        raise MorulaError(
+            f"{name}: A is not Hermitian: an entry of V^H A V - (V^H A V)^H is {gap:.6g}; use Arnoldi's process (arnoldi, or "
+            "function_times_vector with hermitian=False)"
+        )
     alpha = np.real(np.diagonal(H, 0, 1, 2))
     alpha = np.where(np.any(V != 0.0, axis=2), alpha, alpha[:, :1])
     below = np.real(np.tril(H, -1))
@@ -62,30 +74,44 @@ def arnoldi(A: Any, b: Any, steps: int) -> tuple[Any, Any]:
         rows of H hold H[0, 0] on the diagonal.
 
     Raises:
-        BadInput: A is not square, b does not fit, or ``steps`` is out of range.
+        BadInput: A is not square, b does not fit, is zero or not finite, or ``steps`` is out of range.
+        MorulaError: A gives NaN or Inf.
 
     >>> V, H = arnoldi(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([1.0, 0.0]), 2)
     >>> H.tolist()
     [[0.0, -1.0], [1.0, 0.0]]
     """
-    _check("arnoldi", A, b, steps)
-    V, H = _process(A, b[:, None], steps)
+    b = _check("arnoldi", A, b, steps)
+    V, H, _ = _process("arnoldi", A, b[:, None], steps)
     return V[0].T, H[0] + np.diag(np.where(np.any(V[0] != 0.0, axis=1), 0.0, H[0, 0, 0]))
 
 
-def _check(name: str, A: Any, b: Any, steps: int) -> None:
+def _check(name: str, A: Any, b: Any, steps: int) -> Any:
+    """Return b as an array.
+
+    Raises:
+        BadInput: A is not square, b does not fit, is zero or not finite, or ``steps`` is out of range.
+    """
     A = as_operator(A, f"{name}: A")
     n = A.shape[1]
     if A.shape[0] != n:
         raise BadInput(f"{name}: A has shape {A.shape}, expected a square operator")
+    b = b if isinstance(b, np.ndarray) else np.asarray(b)
+    check_count(name, "steps", steps)
     if np.shape(b) != (n,):
         raise BadInput(f"{name}: b has shape {np.shape(b)}, expected ({n},) for A of shape {A.shape}")
     if not 1 <= steps <= n:
         raise BadInput(f"{name}: steps is {steps!r}, expected a dimension from 1 to {n}")
+    size = np.max(np.abs(b))
+    if not np.isfinite(size):
+        raise BadInput(f"{name}: b holds NaN or Inf, expected finite numbers")
+    if size == 0.0:
+        raise BadInput(f"{name}: b is zero, expected a vector that spans a space")
+    return b
 
 
-def _process(A: Any, b: Any, steps: int) -> tuple[Any, Any]:
-    """Return the bases (m, k, n) and projected matrices (m, k, k) of the m columns of b.
+def _process(name: str, A: Any, b: Any, steps: int) -> tuple[Any, Any, Any]:
+    """Return the bases (m, k, n) and projected matrices (m, k, k) of the m columns of b, and the largest products' norms (m,).
 
     Only the diagonal below the main one is Lanczos' or Arnoldi's beta; what follows it is zero.
     """
@@ -108,7 +134,9 @@ def _process(A: Any, b: Any, steps: int) -> tuple[Any, Any]:
             goes_on = below > 10.0 * np.finfo(dtype).eps * scale
             H[:, j + 1, j] = np.where(goes_on, below, 0.0)
             V[:, j + 1] = w * np.where(goes_on, 1.0 / np.where(goes_on, below, 1.0), 0.0)[:, None]
-    return V, H[:, :steps]
+    if not np.all(np.isfinite(scale)):
+        raise MorulaError(f"{name}: A holds NaN or Inf, or its products give it")
+    return V, H[:, :steps], scale
 
 
 def function_times_vector(f: Callable[[Any], Any], A: Any, b: Any, steps: int, hermitian: bool = True) -> Any:
@@ -126,13 +154,15 @@ def function_times_vector(f: Callable[[Any], Any], A: Any, b: Any, steps: int, h
         The vector (n,). Its derivative, with respect to b and the arrays that define A, is that of the approximation.
 
     Raises:
-        BadInput: A is not square, b does not fit, or ``steps`` is out of range.
+        BadInput: A is not square, b does not fit or is not finite, or ``steps`` is out of range.
+        MorulaError: A is not Hermitian although ``hermitian`` says so, or gives NaN or Inf.
 
     Source: Higham (2008), section 13.2.1.
 
     >>> function_times_vector(np.sqrt, np.diag([1.0, 4.0]), np.array([1.0, 1.0]), 2).round(12).tolist()
     [1.0, 2.0]
     """
+    b = b if isinstance(b, np.ndarray) else np.asarray(b)
     if not np.any(b):
         return 0.0 * (as_operator(A) @ b)
     V, T = (lanczos if hermitian else arnoldi)(A, b, steps)
@@ -150,11 +180,19 @@ def hermitian_function(f: Callable[[Any], Any], A: Any) -> Any:
     Returns:
         The matrix f(A), (..., n, n).
 
+    Raises:
+        BadInput: A is not square, or holds NaN or Inf.
+
     Source: Daleckii and Krein; Higham (2008), theorem 3.11.
 
     >>> hermitian_function(np.exp, np.zeros((2, 2))).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
+    A = A if isinstance(A, np.ndarray) else np.asarray(A)
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        raise BadInput(f"hermitian_function: A has shape {A.shape}, expected square matrices (..., n, n)")
+    if not np.all(np.isfinite(A)):
+        raise BadInput("hermitian_function: A holds NaN or Inf, expected finite numbers")
     values, Q = np.linalg.eigh(_held(A))
     return (Q * f(values)[..., None, :]) @ _adjoint(Q) + _variation(f, A)
 

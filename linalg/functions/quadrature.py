@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core import BadInput, MorulaError
 from .krylov_functions import hermitian_function, lanczos_of_columns
-from .traces import Estimate, mean, signs, square
+from .traces import Estimate, check_count, finite, mean, signs, square
 
 # The Lanczos vectors of several samples are computed side by side, as long as they have fewer numbers together.
 AT_ONCE = 1 << 22
@@ -35,7 +35,8 @@ def trace_of_function(f: Callable[[Any], Any], A: Any, key: Any, samples: int = 
         that of the estimate itself, and stores ``steps`` vectors for each sample.
 
     Raises:
-        BadInput: A is not square, or there are fewer than two samples.
+        BadInput: A is not square, ``samples`` or ``steps`` is no integer, or there are fewer than two samples.
+        MorulaError: A is found not to be Hermitian; or A or f gives NaN or Inf.
 
     Source: Ubaru, Chen and Saad (2017).
 
@@ -43,18 +44,7 @@ def trace_of_function(f: Callable[[Any], Any], A: Any, key: Any, samples: int = 
     >>> float(estimate.value.round(9))
     6.0
     """
-    A = square(A, "trace_of_function", samples, 2)
-    if steps < 1:
-        raise BadInput(f"trace_of_function: steps is {steps!r}, expected a positive number")
-    n = A.shape[0]
-    z = signs(key, n, samples, A.dtype)
-    k = min(steps, n)
-    together = min(max(AT_ONCE // (k * n), 1), samples)
-    parts = []
-    for begin in range(0, samples, together):
-        T = lanczos_of_columns(A, z[:, begin : begin + together], k)[1]
-        parts.append(n * hermitian_function(f, T)[:, 0, 0])
-    return mean(np.concatenate(parts))
+    return _quadrature("trace_of_function", f, A, key, samples, steps)
 
 
 def logdet(A: Any, key: Any, samples: int = 32, steps: int = 30) -> Estimate:
@@ -69,12 +59,32 @@ def logdet(A: Any, key: Any, samples: int = 32, steps: int = 30) -> Estimate:
 
     Raises:
         BadInput: as for ``trace_of_function``.
-        MorulaError: A is found not to be positive definite.
+        MorulaError: A is found not to be positive definite, or as for ``trace_of_function``.
 
     >>> float(np.exp(logdet(np.diag([1.0, 2.0, 4.0]), key=0).value).round(9))
     8.0
     """
-    return trace_of_function(_logarithm, A, key, samples, steps)
+    return _quadrature("logdet", _logarithm, A, key, samples, steps)
+
+
+def _quadrature(name: str, f: Callable[[Any], Any], A: Any, key: Any, samples: int, steps: int) -> Estimate:
+    """Do what ``trace_of_function`` does; errors name the caller."""
+    A = square(A, name, samples, 2)
+    check_count(name, "steps", steps)
+    if steps < 1:
+        raise BadInput(f"{name}: steps is {steps!r}, expected a positive number")
+    n = A.shape[0]
+    z = signs(key, n, samples, A.dtype)
+    k = min(steps, n)
+    if n == 0:
+        zero = np.real(z).sum()
+        return Estimate(zero, zero)
+    together = min(max(AT_ONCE // (k * n), 1), samples)
+    parts = []
+    for begin in range(0, samples, together):
+        T = lanczos_of_columns(name, A, z[:, begin : begin + together], k)[1]
+        parts.append(n * hermitian_function(f, T)[:, 0, 0])
+    return finite(name, mean(np.concatenate(parts)))
 
 
 def _logarithm(values: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import BadInput, constant, random
+from ...core import BadInput, MorulaError, constant, random
 from ..operators import LinearOperator, as_operator
 
 
@@ -40,7 +40,8 @@ def hutchinson(A: Any, key: Any, samples: int = 32) -> Estimate:
         off-diagonal part for symmetric A. Its derivative is that of the estimate, and an unbiased estimate of tr(dA).
 
     Raises:
-        BadInput: A is not square, or there are fewer than two samples.
+        BadInput: A is not square, ``samples`` is no integer, or there are fewer than two.
+        MorulaError: A holds NaN or Inf, or gives it.
 
     Source: M.F. Hutchinson, "A stochastic estimator of the trace of the influence matrix for Laplacian smoothing
     splines", Comm. Statist. Simulation Comput. 18 (1989) 1059-1076.
@@ -50,7 +51,7 @@ def hutchinson(A: Any, key: Any, samples: int = 32) -> Estimate:
     """
     A = square(A, "hutchinson", samples, 2)
     z = signs(key, A.shape[0], samples, A.dtype)
-    return mean(np.sum(z * (A @ z), axis=0))
+    return finite("hutchinson", mean(np.sum(z * (A @ z), axis=0)))
 
 
 def hutchpp(A: Any, key: Any, samples: int = 48) -> Estimate:
@@ -66,7 +67,8 @@ def hutchpp(A: Any, key: Any, samples: int = 48) -> Estimate:
         subspace constant, and is an unbiased estimate of tr(dA).
 
     Raises:
-        BadInput: A is not square, or there are fewer than six samples.
+        BadInput: A is not square, ``samples`` is no integer, or there are fewer than six.
+        MorulaError: A holds NaN or Inf, or gives it.
 
     Source: R.A. Meyer, C. Musco, C. Musco and D.P. Woodruff, "Hutch++: optimal stochastic trace estimation", SOSA 2021,
     algorithm 1.
@@ -84,7 +86,7 @@ def hutchpp(A: Any, key: Any, samples: int = 48) -> Estimate:
     G = G - Q @ (np.conj(Q.T) @ G)
     inside = np.sum(np.conj(Q) * (A @ Q))
     rest = mean(np.sum(np.conj(G) * (A @ G), axis=0))
-    return Estimate(inside + rest.value, rest.error)
+    return finite("hutchpp", Estimate(inside + rest.value, rest.error))
 
 
 def xtrace(A: Any, key: Any, samples: int = 32) -> Estimate:
@@ -100,7 +102,8 @@ def xtrace(A: Any, key: Any, samples: int = 32) -> Estimate:
         subspaces constant, and is an unbiased estimate of tr(dA).
 
     Raises:
-        BadInput: A is not square, or there are fewer than four samples.
+        BadInput: A is not square, ``samples`` is no integer, or there are fewer than four.
+        MorulaError: A holds NaN or Inf, or gives it.
 
     Source: E.N. Epperly, J.A. Tropp and R.J. Webber, "XTrace: making the most of every sample in stochastic trace
     estimation", SIAM J. Matrix Anal. Appl. 45 (2024) 1-23, sections 2.1 and 2.3.
@@ -111,6 +114,9 @@ def xtrace(A: Any, key: Any, samples: int = 32) -> Estimate:
     A = square(A, "xtrace", samples, 4)
     n = A.shape[0]
     m = min(samples // 2, n)
+    if n == 0:
+        zero = np.zeros((), A.dtype)[()]
+        return Estimate(zero, np.abs(zero))
     generator = _generator(key)
     omega = generator.standard_normal((n, m)).astype(A.dtype)
     if A.dtype.kind == "c":
@@ -123,13 +129,13 @@ def xtrace(A: Any, key: Any, samples: int = 32) -> Estimate:
     inside = np.trace(core) - np.sum(np.conj(S) * (core @ S), axis=0)
     if m == n:
         # The whole space less one direction, on which z·A z is what is missing.
-        return Estimate(np.trace(core), 0.0 * np.abs(np.trace(core)))
+        return finite("xtrace", Estimate(np.trace(core), 0.0 * np.abs(np.trace(core))))
     shares = np.conj(Q.T) @ omega
     shares = shares - S * np.sum(np.conj(S) * shares, axis=0)
     rest = omega - Q @ shares
     products = np.sum(np.conj(rest) * (images - AQ @ shares), axis=0)
     # The direction of the rest is uniform in a space of dimension n - m + 1; scaled to its mean length.
-    return mean(inside + (n - m + 1) * products / np.sum(np.abs(rest) ** 2, axis=0))
+    return finite("xtrace", mean(inside + (n - m + 1) * products / np.sum(np.abs(rest) ** 2, axis=0)))
 
 
 @constant
@@ -162,9 +168,23 @@ def square(A: Any, name: str, samples: int, least: int) -> LinearOperator:
     A = as_operator(A, f"{name}: A")
     if A.shape[0] != A.shape[1]:
         raise BadInput(f"{name}: A has shape {A.shape}, expected a square operator")
+    check_count(name, "samples", samples)
     if samples < least:
         raise BadInput(f"{name}: samples is {samples!r}, expected at least {least}")
     return A
+
+
+def check_count(name: str, argument: str, count: Any) -> None:
+    """Raise BadInput unless ``count`` is an integer."""
+    if not isinstance(count, (int, np.integer)) or isinstance(count, bool):
+        raise BadInput(f"{name}: {argument} is {count!r}, expected an integer")
+
+
+def finite(name: str, estimate: Estimate) -> Estimate:
+    """Return an estimate; raise an error if it is NaN or infinite."""
+    if not np.isfinite(estimate.value):
+        raise MorulaError(f"{name}: the estimate is {estimate.value}: A holds NaN or Inf, or its products give it")
+    return estimate
 
 
 def _generator(key: Any) -> random.Generator:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...core import BadInput, MorulaError, constant, implicit
-from .unfolding import as_tensor, unfold
+from .unfolding import are_ranks, as_tensor, unfold
 
 
 @dataclass
@@ -64,7 +64,8 @@ def cp(
         x: real array of at least two axes.
         rank: the number of terms.
         initial: a matrix (n_k, rank) for each axis; by default drawn from a normal distribution.
-        rtol: converged when a sweep changes the factors by less than this, relative to their norm.
+        rtol: converged when a sweep changes the factors by less than this, relative to their norm; at least four rounding
+            errors.
         max_iterations: the largest number of sweeps.
         seed: of the initial guess.
 
@@ -74,8 +75,8 @@ def cp(
         themselves, call ``sweep`` of this module in a loop.
 
     Raises:
-        BadInput: ``x`` is complex, has less than two axes, or the initial factors' shapes do not fit.
-        MorulaError: a gradient is asked for of a decomposition that has not converged, or that is not isolated.
+        BadInput: ``x`` is complex, has less than two axes, or holds NaN or Inf; or the initial factors' shapes do not fit.
+        MorulaError: the columns of the factors became linearly dependent or zero, so that the rank is too large; a gradient is asked for of a decomposition that has not converged, or that is not isolated.
 
     Source: Kolda and Bader (2009), figure 3.3.
 
@@ -88,16 +89,19 @@ def cp(
     x = as_tensor(x, 2, "cp")
     if x.dtype.kind == "c":
         raise BadInput("cp: got a complex array; expected a real one: decompose its real and imaginary parts together")
-    if rank < 1:
-        raise BadInput(f"cp: the rank is {rank}; expected at least 1")
+    if not are_ranks([rank]):
+        raise BadInput(f"cp: the rank is {rank!r}; expected an integer from 1")
     if initial is None:
         rng = np.random.default_rng(seed)
-        initial = [rng.normal(size=(n, rank)) for n in x.shape]
+        initial = [rng.normal(size=(n, rank)).astype(x.dtype) for n in x.shape]
     if [np.shape(f) for f in initial] != [(n, rank) for n in x.shape]:
         raise BadInput(
             f"cp: the initial factors have shapes {[np.shape(f) for f in initial]}; expected {[(n, rank) for n in x.shape]}"
         )
-    factors, iterations, converged = constant(_solve)(x, list(initial), rtol, max_iterations)
+    try:
+        factors, iterations, converged = constant(_solve)(x, list(initial), rtol, max_iterations)
+    except np.linalg.LinAlgError:
+        raise MorulaError(TOO_LARGE) from None
 
     def residual(factors: list[Any]) -> list[Any]:
         if not converged:
@@ -111,12 +115,27 @@ def cp(
 
 
 def _solve(x: Any, factors: list[Any], rtol: float, max_iterations: int) -> tuple[list[Any], int, bool]:
+    rtol = max(rtol, 4.0 * float(np.finfo(x.dtype).eps))
     for k in range(max_iterations):
-        before, factors = factors, sweep(x, factors)
+        before, factors = factors, _swept(x, factors)
         change = sum([np.sum((a - b) ** 2) for a, b in zip(before, factors)])
         if change <= rtol**2 * sum([np.sum(a**2) for a in factors]):
             return factors, k + 1, True
     return factors, max_iterations, False
+
+
+def _swept(x: Any, factors: list[Any]) -> list[Any]:
+    """Return the factors after one sweep, or raise an error that tells what is wrong with the rank."""
+    found = sweep(x, factors)
+    if not np.all(np.isfinite(found[-1])):
+        raise MorulaError(TOO_LARGE)
+    return found
+
+
+TOO_LARGE = (
+    "cp: a sweep has no unique solution, since columns of the factors are zero or linearly dependent; lower the rank, or give "
+    "other initial factors"
+)
 
 
 def sweep(x: Any, factors: Sequence[Any]) -> list[Any]:

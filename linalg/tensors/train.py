@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...core import BadInput
-from .unfolding import as_tensor
+from .unfolding import are_ranks, as_tensor
 
 
 @dataclass
@@ -146,7 +146,7 @@ def tensor_train(x: Any, ranks: int | Sequence[int] | None = None, rtol: float =
         singular value that is kept equals one that is cut off.
 
     Raises:
-        BadInput: ``x`` is empty or a number, a rank is below 1, or the number of ranks is not d - 1.
+        BadInput: ``x`` is empty or a number, or holds NaN or Inf; a rank is below 1, or the number of ranks is not d - 1.
 
     Source: Oseledets (2011), algorithm 1.
 
@@ -171,10 +171,8 @@ def tensor_train(x: Any, ranks: int | Sequence[int] | None = None, rtol: float =
 def _limits(ranks: int | Sequence[int] | None, shape: tuple[int, ...]) -> list[int | None]:
     """Return the largest rank at each place, None without limit."""
     count = len(shape) - 1
-    limits: list[int | None] = (
-        [None] * count if ranks is None else [ranks] * count if isinstance(ranks, int) else list(ranks)
-    )
-    if len(limits) != count or any(r is not None and r < 1 for r in limits):
+    limits: list[int | None] = list(ranks) if isinstance(ranks, Sequence) else [ranks] * count
+    if len(limits) != count or not are_ranks([r for r in limits if r is not None]):
         raise BadInput(
             f"the ranks are {ranks}; expected a number from 1, or one for each of {count} places between axes"
         )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...core import BadInput
-from .unfolding import along, as_tensor, unfold
+from .unfolding import along, are_ranks, as_tensor, unfold
 
 
 @dataclass
@@ -60,7 +60,7 @@ def tucker(x: Any, ranks: int | Sequence[int], iterations: int = 0) -> Tucker:
         that is kept equals one that is cut off.
 
     Raises:
-        BadInput: a rank is out of range, or the number of ranks is not that of axes.
+        BadInput: ``x`` is empty, has less than two axes, or holds NaN or Inf; a rank is out of range, or the number of ranks is not that of axes.
 
     Source: De Lathauwer, De Moor and Vandewalle (2000).
 
@@ -70,8 +70,8 @@ def tucker(x: Any, ranks: int | Sequence[int], iterations: int = 0) -> Tucker:
     ((1, 1, 1), True)
     """
     x = as_tensor(x, 2, "tucker")
-    sizes = [ranks] * x.ndim if isinstance(ranks, int) else list(ranks)
-    if len(sizes) != x.ndim or any(not 1 <= r <= n for r, n in zip(sizes, x.shape)):
+    sizes = list(ranks) if isinstance(ranks, Sequence) else [ranks] * x.ndim
+    if len(sizes) != x.ndim or not are_ranks(sizes) or any(r > n for r, n in zip(sizes, x.shape)):
         raise BadInput(
             f"tucker: the ranks are {ranks}; expected a number from 1 to the length of each axis of {x.shape}"
         )

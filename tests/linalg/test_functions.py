@@ -8,6 +8,7 @@ import pytest
 import scipy.linalg
 import scipy.sparse
 from krylov_methods import poisson, random_matrix
+from path_tester import PATHS, run_on
 
 import morula as mo
 from morula.linalg import Dense, Diagonal, FunctionOperator, as_operator
@@ -109,6 +110,13 @@ class TestTrace:
             estimator(np.ones((2, 3)), 0)
         with pytest.raises(mo.BadInput, match=f"{name}: samples is 1, expected at least"):
             estimator(np.eye(3), 0, samples=1)
+        with pytest.raises(mo.BadInput, match=f"{name}: samples is 8.0, expected an integer"):
+            estimator(np.eye(3), 0, samples=8.0)
+        with pytest.raises(mo.MorulaError, match=f"{name}: the estimate is nan: A holds NaN or Inf"):
+            estimator(np.full((3, 3), np.nan), 0)
+
+    def test_the_trace_of_an_empty_matrix_is_zero(self, estimator):
+        assert estimator(np.zeros((0, 0)), 0).value == 0.0
 
 
 class TestAccuracy:
@@ -185,6 +193,9 @@ class TestQuadrature:
         with pytest.raises(mo.BadInput, match="trace_of_function: steps is 0, expected a positive number"):
             trace_of_function(np.exp, np.eye(2), 0, steps=0)
 
+    def test_the_log_determinant_of_an_empty_matrix_is_zero(self):
+        assert logdet(np.zeros((0, 0)), 0).value == 0.0
+
     def test_a_matrix_that_is_not_positive_definite(self):
         with pytest.raises(mo.MorulaError, match="logdet: A is not positive definite: a Ritz value is -"):
             logdet(np.diag([1.0, -2.0, 3.0]), 0)
@@ -241,11 +252,42 @@ class TestKrylovSpaces:
             (lambda: lanczos(np.ones((2, 3)), np.ones(3), 1), r"lanczos: A has shape \(2, 3\), expected a square"),
             (lambda: arnoldi(np.eye(3), np.ones(2), 1), r"arnoldi: b has shape \(2,\), expected \(3,\)"),
             (lambda: lanczos(np.eye(3), np.ones(3), 4), "lanczos: steps is 4, expected a dimension from 1 to 3"),
+            (lambda: lanczos(np.eye(3), np.ones(3), 2.0), "lanczos: steps is 2.0, expected an integer"),
+            (lambda: lanczos(np.eye(3), np.zeros(3), 2), "lanczos: b is zero"),
+            (lambda: arnoldi(np.eye(2), np.array([1.0, np.nan]), 2), "arnoldi: b holds NaN or Inf"),
+            (lambda: hermitian_function(np.exp, np.ones((2, 3))), r"hermitian_function: A has shape \(2, 3\)"),
+            (lambda: hermitian_function(np.exp, np.full((2, 2), np.nan)), "hermitian_function: A holds NaN or Inf"),
         ],
     )
     def test_bad_input(self, call, message):
         with pytest.raises(mo.BadInput, match=message):
             call()
+
+    @pytest.mark.parametrize("path", PATHS)
+    def test_operators_that_are_not_hermitian_or_not_finite_are_refused(self, path):
+        slanted = np.array([[4.0, 1.0, 0.0], [0.0, 4.0, 1.0], [0.0, 0.0, 4.0]])
+        calls = {
+            "lanczos": lambda A: function_times_vector(np.sqrt, A, np.ones(3), 3),
+            "trace_of_function": lambda A: trace_of_function(np.exp, A, 0, 2).value,
+            "logdet": lambda A: logdet(A, 0, 2).value,
+        }
+        for name, f in calls.items():
+            if path != "eager" and name != "logdet":  # the same code
+                continue
+            run = run_on(path)(f)
+            with pytest.raises(mo.MorulaError, match=f"{name}: A is not Hermitian: an entry of V.H A V"):
+                run(slanted)
+            with np.errstate(all="ignore"), pytest.raises(mo.MorulaError, match=f"{name}: A holds NaN or Inf"):
+                run(np.diag([1.0, np.inf, 2.0]))
+
+    def test_a_direction_that_the_operator_turns_by_a_right_angle_is_hermitian(self):
+        V, T = lanczos(np.array([[0.0, 1.0], [1.0, 0.0]]) + 0j, np.array([1.0, 0.0]), 1)
+        assert T.tolist() == [[0.0]]
+
+    def test_lists_are_taken(self):
+        A, b = [[2.0, 1.0], [1.0, 3.0]], [1.0, 2.0]
+        np.testing.assert_allclose(function_times_vector(np.exp, A, b, 2), scipy.linalg.expm(A) @ b)
+        np.testing.assert_allclose(hermitian_function(np.exp, A), scipy.linalg.expm(A))
 
 
 class TestHermitianFunction:

@@ -44,6 +44,10 @@ def by_terms(x):
     return np.sum(W * found.to_array()) + np.sum(np.sort(found.weights()) * np.array([1.0, 2.0]))
 
 
+def by_nine_terms(x):
+    return linalg.cp(x, 9).factors[0]
+
+
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("f", [by_train, by_tucker, by_iteration, by_rounding])
 def test_gradients_through_singular_values_are_those_of_differences(path, f):
@@ -160,7 +164,15 @@ def test_folding_undoes_unfolding():
         (lambda: linalg.tucker(X, 4), "expected a number from 1 to the length of each axis"),
         (lambda: linalg.tucker(X, (1, 1, 2)), "above the product of the others"),
         (lambda: linalg.cp(X + 1j, 2), "expected a real one"),
-        (lambda: linalg.cp(X, 0), "expected at least 1"),
+        (lambda: linalg.cp(X, 0), "expected an integer from 1"),
+        (lambda: linalg.cp(X, 2.0), "the rank is 2.0; expected an integer from 1"),
+        (lambda: linalg.tucker(X, (2.0, 2, 2)), r"the ranks are \(2.0, 2, 2\)"),
+        (lambda: linalg.tensor_train(X, 2.0), "the ranks are 2.0"),
+        (lambda: linalg.cp(np.full((2, 2, 2), np.nan), 1), "cp: the array holds NaN or Inf"),
+        (lambda: linalg.tucker(np.full((2, 2, 2), np.inf), 1), "tucker: the array holds NaN or Inf"),
+        (lambda: linalg.tensor_train(np.full((2, 2), np.nan)), "tensor_train: the array holds NaN or Inf"),
+        (lambda: linalg.unfold(X, 3), r"unfold: axis 3 of a tensor of shape \(3, 4, 5\), which has 3 axes"),
+        (lambda: linalg.fold(np.ones((4, 5)), 1, X.shape), r"fold: the matrix has shape \(4, 5\); expected \(4, 15\)"),
         (lambda: linalg.cp(X, 2, initial=[W]), "the initial factors have shapes"),
         (lambda: mo.grad(lambda x: np.sum(linalg.cp(x, 2, max_iterations=1).to_array()))(X), "cp has not converged after 1"),
     ],
@@ -168,6 +180,19 @@ def test_folding_undoes_unfolding():
 def test_bad_input_is_refused(call, text):
     with pytest.raises((mo.BadInput, mo.MorulaError), match=text):
         call()
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("x", [X[:2, :2, :2], np.zeros((2, 2, 2))], ids=["too many terms", "zero"])
+def test_terms_that_are_not_unique_are_refused(path, x):
+    with np.errstate(all="ignore"), pytest.raises(mo.MorulaError, match="cp: a sweep has no unique solution"):
+        run_on(path)(by_nine_terms)(x)
+
+
+def test_terms_of_single_precision_stay_so():
+    found = linalg.cp(NEAR_RANK_2.astype(np.float32), 2)
+    assert found.converged and {f.dtype for f in found.factors} == {np.dtype(np.float32)}
+    np.testing.assert_allclose(found.to_array(), linalg.cp(NEAR_RANK_2, 2).to_array(), atol=1e-3)
 
 
 @pytest.mark.parametrize("path", PATHS)
