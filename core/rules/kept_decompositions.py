@@ -77,7 +77,7 @@ def schur_form(a: Any) -> Any:
     import scipy.linalg
 
     is_real = not np.any(np.imag(a))
-    return np.stack(scipy.linalg.schur(np.real(a) if is_real else a, check_finite=False)).astype(a.dtype)
+    return np.stack(scipy.linalg.schur(np.real(a) if is_real else a)).astype(a.dtype)
 
 
 def triangular_equation(t: Any, s: Any, q: Any, turn_t: str = "N", turn_s: str = "N") -> Any:
@@ -206,6 +206,14 @@ def are_forms(*arrays: Any, **constants: Any) -> bool:
 
 expands(schur_form, schur_form_by_columns, are_matrices)
 expands((sylvester_by_schur, lyapunov_by_schur, square_equation), None, are_forms)
+
+
+def is_equation(*arrays: Any) -> bool:
+    """Whether the coefficients of an equation are square and the right-hand side, given last, has the shape of the solution."""
+    *coefficients, right = arrays
+    if not are_matrices(*arrays) or any(x.shape[0] != x.shape[1] for x in coefficients):
+        return False
+    return right.shape == (coefficients[0].shape[0], coefficients[-1].shape[0])
 
 
 def sylvester_with_schur(a: Any, b: Any, q: Any) -> Any:

@@ -25,6 +25,7 @@ from ..errors import NoDerivative
 from .factor_kernels import expm_frechet, upper_block
 from .kept_decompositions import (
     hermitian_equation,
+    is_equation,
     lyapunov_with_schur,
     refuse_without_solution,
     schur_form,
@@ -254,10 +255,10 @@ expands(scipy.linalg.solve_sylvester, sylvester_with_schur, are_matrices)
 expands({scipy.linalg.solve_continuous_lyapunov, scipy.linalg.solve_lyapunov}, lyapunov_with_schur, are_matrices)
 expands(scipy.linalg.solve_discrete_lyapunov, solve_discrete_lyapunov_by_products, are_matrices)
 joint(scipy.linalg.solve_sylvester, solve_sylvester_pullback)
-instead(scipy.linalg.solve_sylvester, sylvester_with_schur, are_matrices, is_exact=True)
+instead(scipy.linalg.solve_sylvester, sylvester_with_schur, is_equation, is_exact=True)
 for _lyapunov in {scipy.linalg.solve_continuous_lyapunov, scipy.linalg.solve_lyapunov}:
     joint(_lyapunov, solve_continuous_lyapunov_pullback)
-    instead(_lyapunov, lyapunov_with_schur, are_matrices, is_exact=True)
+    instead(_lyapunov, lyapunov_with_schur, is_equation, is_exact=True)
 
 
 def solution_like(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True) -> Any:
