@@ -110,12 +110,11 @@ OF_SCIPY: dict[str, tuple[int, tuple[str, ...], Callable[..., Any]]] = {
     "cholesky": (1, ("lower", "overwrite_a", "check_finite"), lambda a, **options: a),
     "expm": (1, (), lambda a: a),
     "svdvals": (1, ("overwrite_a", "check_finite"), lambda a, **options: (*a[:-2], min(a[-2:]))),
-    "cho_factor": (1, ("lower", "overwrite_a", "check_finite"), lambda a, **options: [a, None]),
-    "cho_solve": (2, ("overwrite_b", "check_finite"), lambda a, b, **options: solution(a, b)),
-    "lu_factor": (1, ("overwrite_a", "check_finite"), lambda a, **options: [a, None]),
-    "lu_solve": (2, ("trans", "overwrite_b", "check_finite"), lambda a, b, **options: solution(a, b)),
 }
-"""The same for functions of ``scipy.linalg``, by name: SciPy is loaded when a program uses it."""
+"""The same for functions of ``scipy.linalg``, by name: SciPy is loaded when a program uses it.
+
+Functions that return factors, or solve with them, are not among them: the tape keeps the matrix beside its factors, and
+their adjoints cost less by it (see ``libraries.scipy_linalg``)."""
 
 
 def of_matrices(callee: Any) -> Any:
@@ -234,10 +233,7 @@ def einsum_type(op: Operation, types: Sequence[Type]) -> Type:
 def matrix_type(op: Operation, types: Sequence[Type]) -> Type | None:
     """Return the type of what a function of matrices returns; None if arguments are given that the table does not know."""
     count, names, shapes = of_matrices(op.callee)
-    arrays, given = (
-        [t.elements[0] if t.kind == "tuple" and t.elements else t for t in types[:count]],
-        op.positional[count:],
-    )
+    arrays, given = types[:count], op.positional[count:]
     if len(arrays) < count or len(given) > len(names) or not set(op.keywords) <= set(names):
         return None
     options = dict(zip(names, given)) | op.named
