@@ -43,7 +43,7 @@ REFUSED_IN_PART = {
     "scipy.linalg._matfuncs": "fractional_matrix_power logm sqrtm",
     "scipy.linalg._special_matrices": "block_diag",
     "scipy.optimize._slsqplib": "nnls",
-    "scipy.sparse._sparsetools": "get_csr_submatrix",
+    "scipy.sparse._sparsetools": "dia_matmat get_csr_submatrix",
     "scipy.sparse.linalg._dsolve._superlu": "gssv",
     "scipy.special._logsumexp": "logsumexp",
     "scipy.special._multiufuncs": "assoc_legendre_p assoc_legendre_p_all legendre_p legendre_p_all sph_harm_y "

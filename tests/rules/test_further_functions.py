@@ -75,5 +75,11 @@ def test_the_solver_of_sparse_systems():
     check_rule(_superlu.gssv, 2, 4, A.ravel(), COLUMNS, STARTS, A[0], 1, options=options, known=(2, 5))
 
 
+def test_a_product_of_matrices_stored_by_diagonals():
+    below, above = np.array([-1, 0], np.int32), np.array([0, 1], np.int32)
+    data = np.arange(1.0, 7.0).reshape(2, 3)
+    check_rule(_sparsetools.dia_matmat, 3, 3, 2, 3, below, data, 3, 2, 3, above, np.cos(data), known=(5, 10))
+
+
 def test_a_part_of_a_sparse_matrix():
     check_rule(_sparsetools.get_csr_submatrix, 2, 2, STARTS, COLUMNS, A.ravel(), 0, 2, 1, 2, known=(4,))
