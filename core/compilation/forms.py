@@ -26,6 +26,8 @@ FORMS: tuple[Form, ...] = (
 FORKED, FREE = 2, 5_000
 """How many times the calls of the longest other trace one with forks may take, and how many in any case, while there are
 other forms to try: each fork may double them."""
+LAST, LAST_FREE = 20, 200_000
+"""The same when no other form is left; beyond that the program is refused."""
 
 
 class Forms:
@@ -35,14 +37,14 @@ class Forms:
         self.steps, self.form = steps, FORMS[0]
         self.refusals: dict[Form, Any] = {}
         self.cut: list[Form] = []  # took more calls than forks may take
-        self.whole: set[Form] = set()  # take as many as they need
+        self.whole: set[Form] = set()  # are tried again at the end, with more calls
         self.began, self.longest = 0, 0
 
     def begin(self) -> Form:
         """Return the form of the next trace."""
         self.began = self.steps.taken
-        forks = "may_fork" in self.form and self.form not in self.whole
-        self.steps.allow(max(FORKED * self.longest, FREE) if forks else math.inf)
+        factor, free = (LAST, LAST_FREE) if self.form in self.whole else (FORKED, FREE)
+        self.steps.allow(max(factor * self.longest, free) if "may_fork" in self.form else math.inf)
         return self.form
 
     def refuse(self, refusal: BadInput, error: Any) -> None:
@@ -56,7 +58,8 @@ class Forms:
         if isinstance(error, TooLong):
             if self.steps.is_over:
                 raise error
-            self.cut.append(self.form)
+            if self.form not in self.whole:
+                self.cut.append(self.form)
             shown.wanted = set(FORMS[-1])  # all options: what it would have asked for is unknown
         elif "may_fork" not in self.form:
             self.longest = max(self.longest, self.steps.taken - self.began)

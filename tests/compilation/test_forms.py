@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import morula as mo
-from morula.core.compilation import compiled
+from morula.core.compilation import compiled, forms as forms_of_programs
 from morula.core.specialise.statements import StatementsOf
+from morula.core.specialise.steps import Steps
 
 
 @pytest.fixture
@@ -75,3 +76,22 @@ def test_refused_programs_are_interpreted_a_few_times(monkeypatch):
     with pytest.raises(mo.BadInput):
         mo.jit(longer, target="native").lower(1.5, 3)
     assert len(found) <= 40
+
+
+def growing_on_some_paths(x, n):
+    ys = []
+    for i in range(n):
+        if x > i:
+            ys.append(x)
+    return sum(ys).as_integer_ratio()
+
+
+def test_a_program_with_forks_is_refused_after_many_calls(monkeypatch):
+    for name in ("FREE", "LAST_FREE"):
+        monkeypatch.setattr(forms_of_programs, name, 50)
+    monkeypatch.setattr(forms_of_programs, "LAST", 3)
+    found, take = [], Steps.take
+    monkeypatch.setattr(Steps, "take", lambda self: (found.append(1), take(self))[1])
+    with pytest.raises(mo.BadInput, match="as_integer_ratio|needed"):
+        mo.jit(growing_on_some_paths, target="native", static_argnums=1).lower(1.5, 9)
+    assert len(found) < 600  # 1,019 if nothing ended the forks
