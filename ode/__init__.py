@@ -8,6 +8,7 @@ that it watches; ``problem`` and ``state`` present the user's f and its structur
 ``solve`` checks the arguments (``arguments``) and returns a ``Solution``, with its ``dense_output``.
 """
 
+from .adjoints import ADJOINTS, Adjoint
 from .consistency import consistent_start
 from .control import CONTROLS, StepControl
 from .dense_output import DenseOutput
@@ -25,9 +26,11 @@ from .splitting import SPLITTINGS, Splitting, Trajectory, compose, split, symple
 from .steady import SteadyState, SteadyStateFailed, steady_state
 
 __all__ = [
+    "ADJOINTS",
     "CONTROLS",
     "METHODS",
     "SPLITTINGS",
+    "Adjoint",
     "DenseOutput",
     "EsdirkTableau",
     "Event",

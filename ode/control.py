@@ -6,7 +6,7 @@ gradient is that of the discrete solution on the steps that were taken.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, sqrt, ulp
 from typing import Any
 
@@ -180,6 +180,29 @@ class Controller:
     def terminate(self) -> None:
         """End the solve at a terminal event."""
         self.code = TERMINATED
+
+
+@dataclass
+class GivenSteps(Controller):
+    """A controller that proposes given steps (k,) one after the other, and accepts each of them."""
+
+    steps: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
+
+    @constant
+    def propose(self, t: float) -> tuple[float, bool]:
+        last = len(self.stops) - 1
+        while self.stop < last and (self.stops[self.stop] in (t, self.stops[last], self.start)):
+            self.stop += 1
+        if self.accepted >= len(self.steps):
+            self.code = MAX_STEPS
+            return 0.0, False
+        h = float(self.steps[self.accepted])
+        return h, h == self.stops[self.stop] - t
+
+    @constant
+    def accepts(self, stepper: Any, h: float, is_stop: bool, stages: Any, y: NDArray[Any], y_new: NDArray[Any]) -> bool:
+        self._accept(h, h, is_stop)
+        return True
 
 
 def error_norm(error: NDArray[Any], scale: NDArray[Any]) -> float:

@@ -6,6 +6,7 @@ steps move with ts[0]. A step that ends at a stop ends there exactly: its size m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..core import BadInput, constant
 from .consistency import consistent
-from .control import RUNNING, Controller, StepControl
+from .control import RUNNING, Controller, GivenSteps, StepControl
 from .events import Watch, along
 from .first_step import initial_step, trial_step
 from .problem import Problem
@@ -38,6 +39,8 @@ class Run:
     """For each event, the times and states at which it happened."""
     record: list[Any]
     """For dense output: of each step the times of its ends, its size, the state at its start, and its polynomial."""
+    path: list[Any]
+    """If asked for: of each step the times of its ends, its size, and whether it ended at a stop."""
 
 
 def equal_steps(
@@ -75,8 +78,15 @@ def adaptive_steps(
     max_steps: int,
     watch: Watch | None,
     is_dense: bool,
+    landing: Callable[[int, Any, NDArray[Any]], NDArray[Any]] | None = None,
+    steps: NDArray[Any] | None = None,
+    is_timed: bool = False,
 ) -> Run:
-    """Solve the problem; see ``Run`` for the results."""
+    """Solve the problem; see ``Run`` for the results.
+
+    ``landing(j, t, y)`` returns the state with which the solve goes on after stop j. With ``steps`` (k,), these steps are
+    taken, whatever their errors. With ``is_timed``, the run has its ``path``.
+    """
     t = float(ts[0])
     slope = problem.slope(t, y)
     start, end = _ends(ts)
@@ -87,8 +97,11 @@ def adaptive_steps(
     event_states: list[Any] = [[] for _ in range(kinds)]
     if end == start:
         ys = y + (ts - t)[:, None].astype(y.dtype) * slope[None]
-        record = [(t, t, 1.0, y, slope[None])] if is_dense else []
-        return Run(ys, Stats(0, 0, 1, 0.0), 0, t, y, event_times, event_states, record)
+        record: list[Any] = []
+        for _ in range(_one(start) if is_dense else 0):  # compiled, a list of any length, like that of the steps
+            line = np.concatenate([slope[None], np.zeros((stepper.degree - 1, len(y)), y.dtype)])
+            record.append((t, t, 1.0 + 0.0 * t, y, line))
+        return Run(ys, Stats(0, 0, 1, 0.0), 0, t, y, event_times, event_states, record, [])
     order = stepper.error_order
     if first_step is None:
         h = trial_step(y, slope, end - start, rtol, atol)
@@ -96,14 +109,18 @@ def adaptive_steps(
             h = initial_step(h, y, slope, problem.rhs(t + h, y + h * slope), end - start, order, rtol, atol)
     else:
         h = float(first_step)
-    controller = Controller(start, stops, h, order, control, rtol, atol, max_step, max_steps)
+    if steps is None:
+        controller = Controller(start, stops, h, order, control, rtol, atol, max_step, max_steps)
+    else:
+        controller = GivenSteps(start, stops, h, order, control, rtol, atol, max_step, max_steps, steps=steps)
     inner = len(ts) - 1  # the last time is a stop
     stepper.wants_polynomials = is_dense or inner > 1 or watch is not None
     memory = stepper.start(problem, t, y, slope, h)
     ys = np.full((len(ts), len(y)), np.nan, y.dtype)
     ys[0] = y
     done, dense, restarts, spent = 1, 0, 0, 0
-    record: list[Any] = []
+    record = []
+    path: list[Any] = []
     c: Any = None
     values = np.zeros(0) if watch is None else watch.values(t, y)
 
@@ -148,10 +165,12 @@ def adaptive_steps(
                 if not is_dense:
                     c = stepper.polynomial(problem, t, t_new, y, stages)
                     dense += 1
-                ys[done:reached] = y + _powers((ts[done:reached] - t) / h, c)
+                ys[done:reached] = y + powers((ts[done:reached] - t) / h, c)
                 done = reached
         if is_dense:
             record.append((t, t_next, h, y, c))
+        if is_timed:
+            path.append((t, t_next, h, float(is_stop)))
         t, y = t_next, y_next
         if hit >= 0 and watch is not None:
             for i in range(len(watch.events)):
@@ -169,6 +188,10 @@ def adaptive_steps(
         else:
             memory = stepper.advance(stages)
             if is_stop:
+                if landing is not None:
+                    y = landing(controller.stop, t, y)
+                    memory = stepper.start(problem, t, y, problem.rhs(t, y), h)
+                    restarts += 1
                 controller.arrive()
         if controller.code != RUNNING:
             break
@@ -187,10 +210,10 @@ def adaptive_steps(
         stepper.factorisations * implicit,
         implicit,
     )
-    return Run(ys, stats, controller.code, t, y, event_times, event_states, record)
+    return Run(ys, stats, controller.code, t, y, event_times, event_states, record, path)
 
 
-def _powers(theta: NDArray[Any], coefficients: NDArray[Any]) -> NDArray[Any]:
+def powers(theta: NDArray[Any], coefficients: NDArray[Any]) -> NDArray[Any]:
     """Return sum_j theta^(j + 1) coefficients[j], for theta (m,) and coefficients (degree, n)."""
     powers = theta[:, None] ** np.arange(1.0, len(coefficients) + 1)
     return np.dot(powers.astype(coefficients.dtype), coefficients)
@@ -199,6 +222,11 @@ def _powers(theta: NDArray[Any], coefficients: NDArray[Any]) -> NDArray[Any]:
 def _stop_time(ts: NDArray[Any], stops: NDArray[Any], stop: int) -> Any:
     """Return a stop; the last one is ts[-1] and moves with it."""
     return float(ts[-1]) if stop == len(stops) - 1 else float(stops[stop])
+
+
+@constant
+def _one(start: float) -> int:
+    return 1 if start == start else 0
 
 
 @constant

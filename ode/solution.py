@@ -60,6 +60,10 @@ class Stats:
     implicit_steps: int = 0
     """The number of accepted and rejected steps that solved equations; with ``method="auto"``, those of the method for stiff
     problems."""
+    adjoint: str = "discrete"
+    """How the derivative is computed (the argument ``adjoint`` of ``odesolve``)."""
+    adjoint_reason: str = ""
+    """Why."""
 
 
 @dataclass
@@ -209,3 +213,16 @@ class IntegrationFailed(MorulaError):
     def __init__(self, message: str, solution: Any = None) -> None:
         super().__init__(message)
         self.solution: Solution = solution
+
+
+def reason(code: int, max_steps: int, t: float, end: float, size: float) -> str:
+    """Return why a solve ended before the last time, for the message of ``IntegrationFailed``."""
+    if code == Status.MAX_STEPS:
+        return (
+            f"max_steps = {max_steps} steps were taken and t = {t:.6g} of {end:.6g} was reached, with steps of {abs(size):.3g}; "
+            "raise max_steps, loosen rtol or atol, or check whether the problem is stiff"
+        )
+    return (
+        f"the step became too small to advance the time at t = {t:.6g}; the solution may be singular there, or f may return "
+        "values that are not finite"
+    )

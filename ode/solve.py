@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core import BadInput, stop_gradient
+from .adjoints.options import Adjoint, adjoint_of, check_fits, choice
+from .adjoints.solving import solved
 from .arguments import (
     check_positive,
     chosen_method,
     span_with,
     step_control as chosen_control,
-    stops_between,
     times_of,
     tolerance,
 )
 from .consistency import check_start
-from .control import MAX_STEPS, SUCCESS, StepControl
+from .control import SUCCESS, StepControl
 from .dense_output import DenseOutput
 from .events import watch_of
+from .integration import Integration
 from .jacobians import KrylovJacobian, jacobian_of
-from .loop import adaptive_steps, equal_steps
+from .loop import equal_steps
 from .mass import mass_of, regular, takes_singular
 from .methods import Method, RadauTableau, is_implicit
 from .problem import Problem
-from .solution import Happened, IntegrationFailed, Solution
+from .solution import Happened, IntegrationFailed, Solution, Stats, reason
 from .state import Leaf, layout, pack, unpack
 from .steppers import stepper_of
 
@@ -52,6 +55,8 @@ def odesolve(
     saveat: Any = None,
     is_dense: bool = False,
     throw: bool = True,
+    adjoint: str | Adjoint = "auto",
+    error_control: str = "solution",
 ) -> Solution:
     """Solve y' = f(t, y, *args) from y(ts[0]) = y0; the solution is differentiable.
 
@@ -93,6 +98,12 @@ def odesolve(
             the beginning of every step and the end.
         is_dense: whether the solution has ``sol``, a function of time.
         throw: whether to raise an error if the last time is not reached; else the solution's ``status`` tells.
+        adjoint: how the derivative is computed: "discrete" (through the steps), "checkpoint" (the same in less memory),
+            "backsolve", "interpolating", "quadrature" (by the adjoint equation), "forward" (by sensitivities), "reversible" (by
+            steps that are undone; every time ends a step); or an ``Adjoint`` with settings. "auto" chooses by the size of the
+            state; ``stats`` says what, and why.
+        error_control: "solution", or "gradient": the error of the sensitivities with respect to y0 and ``args`` counts, too, so
+            that gradients are as accurate as the solution. It costs a solve for all of them.
 
     Returns:
         A ``Solution``: the times, the states at these times, the cost, and how the solve ended.
@@ -109,6 +120,7 @@ def odesolve(
     [1.0, 0.36788, 0.13534]
     """
     chosen = chosen_method(method, steps)
+    options = adjoint_of(adjoint)
     if not callable(f):
         raise BadInput(f"f is {type(f).__name__}; odesolve needs a function f(t, y, *args) that returns dy/dt")
     times = times_of(ts)
@@ -141,19 +153,23 @@ def odesolve(
             raise BadInput("mass is a function, which needs a state that is a vector (n,); give y0 as a vector")
         f, mass = regular(f, mass), None
     matrix = mass_of(mass, leaves, size, y.dtype, form)
+    is_singular = matrix is not None and takes_singular(chosen)
     problem = Problem(f, args, leaves, y.dtype, form, relative, absolute, matrix)
-    if matrix is not None and takes_singular(chosen):
+    if matrix is not None and is_singular:
         check_start(problem, float(times[0]), y)
     elif matrix is not None:
         matrix.check_regular(chosen.name)
         problem = problem.without_mass()
-    stepper = stepper_of(chosen, y.dtype, relative, absolute)
     if steps is not None:
         if is_dense or saveat is not None or watch_of(events, args, leaves, y.dtype) is not None:
             raise BadInput(
                 "steps does not go together with events, saveat and is_dense; leave out steps, or give max_step"
             )
-        rows, stats = equal_steps(stepper, problem, y, times, steps)
+        if options.name not in ("auto", "discrete") or error_control != "solution":
+            raise BadInput(
+                'steps goes together with adjoint="discrete" and error_control="solution" only; leave out steps, or these'
+            )
+        rows, stats = equal_steps(stepper_of(chosen, y.dtype, relative, absolute), problem, y, times, steps)
         return Solution(times, unpack(rows, leaves), stats, SUCCESS, chosen.name, times[-1], unpack(rows[-1], leaves))
     if not np.all(relative + absolute > 0):
         raise BadInput("rtol and atol are both 0 for some component; no step could be accepted")
@@ -161,26 +177,36 @@ def odesolve(
     check_positive(max_step, "max_step")
     check_positive(max_steps, "max_steps")
     control = chosen_control(step_control)
-    stops = stop_gradient(stops_between(tstops, stop_gradient(times)))
     watch = watch_of(events, args, leaves, y.dtype)
-    run = adaptive_steps(
-        stepper,
-        problem,
-        y,
-        times,
-        stops,
-        control,
+    if matrix is not None and (options.name not in ("auto", "discrete") or error_control != "solution"):
+        raise BadInput('mass goes together with adjoint="discrete" and error_control="solution" only')
+    asked = "events" if watch is not None else "is_dense" if is_dense else 'saveat="steps"' if is_saving_steps else ""
+    check_fits(options, chosen, asked, error_control)
+    name, why = choice(options, chosen, size, args, not asked and matrix is None)
+    integration = Integration(
+        f,
+        leaves,
+        y.dtype,
+        form,
         relative,
         absolute,
+        chosen,
+        control,
+        tstops,
         first_step,
         float(max_step),
         max_steps,
-        watch,
-        is_dense or is_saving_steps,
+        error_control == "gradient",
+        matrix,
+        is_singular,
     )
+    if name == "discrete":
+        run = integration.run(y, args, times, watch, is_dense or is_saving_steps)
+    else:
+        run = solved(integration, y, args, times, replace(options, name=name))
     met = [happened(at, states, leaves, y) for at, states in zip(run.event_times, run.event_states)]
     sol = dense_output(run.record, leaves) if is_dense or is_saving_steps else None
-    rows, stats, code = run.rows, run.stats, run.code
+    rows, stats, code = run.rows, _with_adjoint(run.stats, name, why), run.code
     if sol is not None and is_saving_steps:
         times = np.concatenate([sol.starts, np.reshape(run.t, 1)])
         rows = np.concatenate([sol.states, run.y[None]])
@@ -201,19 +227,12 @@ def dense_output(record: list[Any], leaves: Any) -> DenseOutput | None:
     return DenseOutput(starts, ends, sizes, states, coefficients, leaves)
 
 
+def _with_adjoint(s: Stats, name: str, why: str) -> Stats:
+    counts = s.accepted, s.rejected, s.evaluations, s.last_step, s.jacobians, s.factorisations, s.implicit_steps
+    return Stats(*counts, adjoint=name, adjoint_reason=why)
+
+
 def happened(times: list[Any], states: list[Any], leaves: Any, y: NDArray[Any]) -> Happened:
     if not times:
         return Happened(np.zeros(0), unpack(np.zeros((0, len(y)), y.dtype), leaves))
     return Happened(np.array(times), unpack(np.array(states), leaves))
-
-
-def reason(code: int, max_steps: int, t: float, end: float, size: float) -> str:
-    if code == MAX_STEPS:
-        return (
-            f"max_steps = {max_steps} steps were taken and t = {t:.6g} of {end:.6g} was reached, with steps of {abs(size):.3g}; "
-            "raise max_steps, loosen rtol or atol, or check whether the problem is stiff"
-        )
-    return (
-        f"the step became too small to advance the time at t = {t:.6g}; the solution may be singular there, or f may return "
-        "values that are not finite"
-    )

@@ -22,8 +22,8 @@ from ..control import StepControl
 from ..first_step import trial_step
 from ..loop import adaptive_steps
 from ..methods import METHODS, Tableau
-from ..solution import IntegrationFailed, Solution
-from ..solve import dense_output, reason
+from ..solution import IntegrationFailed, Solution, reason
+from ..solve import dense_output
 from ..state import layout, pack, unpack
 from .steps import DelayProblem, DelayStepper
 

@@ -23,6 +23,7 @@ class EsdirkStepper(Stepper):
     """
 
     jacobians = factorisations = 1
+    degree = 3
 
     def __init__(self, tableau: EsdirkTableau, dtype: np.dtype[Any]) -> None:
         self.tableau = tableau

@@ -28,6 +28,7 @@ class ExplicitStepper(Stepper):
         self.dense = tableau.dense_output(dtype)
         self.evaluations = len(self.fractions)
         self.dense_evaluations = len(self.dense.fractions)
+        self.degree = len(self.dense.interpolant)
 
     def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> NDArray[Any]:
         return slope[None]

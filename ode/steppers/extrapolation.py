@@ -136,6 +136,7 @@ class ExtrapolationStepper(Stepper):
         self.method = method
         self.weights, self.differences = method.weights.astype(dtype), method.differences.astype(dtype)
         self.dense, self.shift = method.dense.astype(dtype), method.shift.astype(dtype)
+        self.degree = len(self.shift)
         lines = len(method.steps)
         target = min(max(int(1.5 - 0.6 * log10(tolerance)), 2), lines - 1)
         self.orders = Lines(

@@ -39,6 +39,7 @@ class _Multistep(Stepper):
     def __init__(self, method: Multistep, dtype: np.dtype[Any], growth: float) -> None:
         self.name, self.order, self.error_order = method.name, method.order, 2
         self.orders = Orders(method.order, growth)
+        self.degree = method.order
         self.width = method.order + 3
         self.places = np.arange(self.width)
         self.dtype = dtype
@@ -136,6 +137,7 @@ class Adams(_Multistep):
 
     def __init__(self, method: Multistep, dtype: np.dtype[Any]) -> None:
         super().__init__(method, dtype, 2.0)
+        self.degree = method.order + 1
 
     def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> Memory:
         return self._first(t, h, slope, np.zeros_like(slope))

@@ -34,6 +34,7 @@ class RadauStepper(Stepper):
         self.factorisations = 1 + len(tableau.shifts)
         self.inverse = tableau.inverse.astype(dtype)
         self.interpolant = tableau.interpolant.astype(dtype)
+        self.degree = len(self.interpolant)
 
     def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> Memory:
         return problem.massed(slope), np.zeros((len(self.inverse), len(y)), y.dtype), 1.0

@@ -29,6 +29,7 @@ class RosenbrockStepper(Stepper):
         self.c, self.d = tableau.c, tableau.d
         self.m, self.error_weights = tableau.m.astype(dtype), tableau.error.astype(dtype)
         self.interpolant = tableau.interpolant.astype(dtype)
+        self.degree = len(self.interpolant)
         stages = len(self.c)
         self.evaluations = stages if tableau.is_last_stage_at_end else stages + 1
         self.evaluations -= 1  # f at the start is the memory

@@ -29,6 +29,8 @@ class Stepper:
     """Whether the size of a step is known before it is made."""
     wants_polynomials = False
     """Whether the solve takes values between the steps, whose error a variable order may then control."""
+    degree = 1
+    """The degree of the polynomial."""
     dense_evaluations = 0
     """The number of evaluations of f that a polynomial takes."""
     jacobians = 0

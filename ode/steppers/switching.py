@@ -79,6 +79,7 @@ class SwitchingStepper(Stepper):
         self.error_order = min(method.explicit.error_order, method.stiff.error_order)
         self.explicit, self.stiff = ExplicitStepper(method.explicit, dtype), RosenbrockStepper(method.stiff, dtype)
         self.choice = Choice(method.boundary)
+        self.degree = self.explicit.degree
         self.last_weights = self.explicit.weights[-2:]
 
     def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> Any:

@@ -30,6 +30,7 @@ class TaylorStepper(Stepper):
 
     def __init__(self, name: str, order: int, dtype: np.dtype[Any]) -> None:
         self.name, self.order, self.error_order = name, order, order
+        self.degree = order
         self.powers = np.arange(1.0, order + 1)
         self.dtype = dtype
 

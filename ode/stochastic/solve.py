@@ -15,8 +15,8 @@ from ..control import SUCCESS, StepControl
 from ..events import watch_of
 from ..loop import adaptive_steps, equal_steps
 from ..problem import vector_field
-from ..solution import IntegrationFailed, Solution
-from ..solve import happened, reason
+from ..solution import IntegrationFailed, Solution, reason
+from ..solve import happened
 from ..state import Leaf, layout, pack, unpack
 from .brownian import BrownianPath
 from .methods import (
