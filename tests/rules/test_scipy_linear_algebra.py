@@ -215,9 +215,13 @@ def test_complex_generalised_eigh_through_what_does_not_depend_on_phases():
     check_gradients(loss, random((2, 2), "complex"), positive((2, 2), "complex", 1), order=2)
 
 
-def test_eigh_of_other_types_is_refused():
-    with pytest.raises(mo.NoDerivative, match="type=2"):
-        mo.gradient(lambda a: np.sum(linalg.eigh(a, np.eye(2), type=2)[0]), random((2, 2)))
+@pytest.mark.parametrize("kind", [2, 3])
+def test_eigh_of_other_types(kind):
+    def loss(a, b):
+        values, vectors = linalg.eigh(a, b, type=kind)
+        return np.sum(np.cos(values)) + np.sum(np.arange(3.0) * vectors**2)
+
+    check_gradients(loss, positive((3, 3), "real", 2), positive((3, 3), "real", 3), order=1)
 
 
 def test_eigh_of_a_tridiagonal_matrix():
