@@ -46,9 +46,10 @@ def from_band(ab: Any, lower: Any) -> Any:
     return square
 
 
-def to_band(square: Any, width: int, lower: Any) -> Any:
-    n = len(square)
-    ab = np.zeros((width, n), np.result_type(square))
+def to_band(square: Any, given: Any, lower: Any) -> Any:
+    """Return the diagonals of a triangle; elements outside of the matrix are those of ``given``, as LAPACK leaves them."""
+    n, width = len(square), len(given)
+    ab = given.astype(np.result_type(square))
     for d in range(min(width, n)):
         i = np.arange(n - d)
         if lower:
@@ -60,7 +61,7 @@ def to_band(square: Any, width: int, lower: Any) -> Any:
 
 def pbtrf(ab, lower=0, ldab=0, overwrite_ab=0):
     triangle = from_band(ab, lower)
-    return to_band(scipy.linalg.cholesky(triangle, lower=bool(lower)), len(ab), lower), 0
+    return to_band(scipy.linalg.cholesky(triangle, lower=bool(lower)), ab, lower), 0
 
 
 def pbtrs(ab, b, lower=0, ldab=0, overwrite_b=0):

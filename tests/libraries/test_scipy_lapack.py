@@ -34,6 +34,13 @@ CALLS = {
         )
         for lower in (True, False)
     },
+    **{
+        f"elements outside of the matrix in a band, lower={lower}": (
+            lambda ab, lower=lower: scipy.linalg.cholesky_banded(ab[::-1] if lower else ab, lower=lower),
+            np.array([[0.3, 1.0, -0.5, 0.7], [5.0, 6.0, 7.0, 8.0]]),
+        )
+        for lower in (True, False)
+    },
     "numpy.linalg.solve of vectors": (lambda a, b: np.linalg._umath_linalg.solve1(a, b[:, 0]), A, RIGHT),
 }  # fmt: skip
 
