@@ -31,7 +31,17 @@ from ...rules import find_rule, load
 from ...rules.matrix_factorisations import needs_limits
 from ...rules.registry import HANDLERS, has_hash
 from ...rules.table import DECOMPOSITIONS, RULES
-from .result_types import MAKERS, SINGLE, elementwise_ndim, matrix_type, of_maker, of_matrices, single_type
+from .result_types import (
+    MAKERS,
+    SINGLE,
+    elementwise_ndim,
+    holds_numbers,
+    is_integral,
+    matrix_type,
+    of_maker,
+    of_matrices,
+    single_type,
+)
 from .types import (
     BOOL,
     COMPARISONS,
@@ -340,6 +350,12 @@ class Inference:
         self.after.append(Operation("call", needs_limits, list(op.results), results=[has_equal], line=op.line))
         self.after.append(Operation("call", leave_if, [has_equal], line=op.line))
 
+    def leave_at_integers(self, op: Operation) -> None:
+        """Put a call that makes an array of numbers into the block, and a test of its dtype: the tape refuses Python ints there."""
+        is_whole = Value(type=BOOL)
+        self.after.append(Operation("call", is_integral, list(op.results), results=[is_whole], line=op.line))
+        self.after.append(Operation("call", leave_if, [is_whole], line=op.line))
+
     def function_call(self, op: Operation, types: list[Type]) -> None:
         callee = op.callee
         kinds = {t.kind for t in types}
@@ -369,6 +385,8 @@ class Inference:
             if callee in (larger, smaller, largest, smallest) and kinds != {"real"}:
                 self.fail("the larger of other things than numbers")
             if callee in MAKERS:
+                if not rule.is_zero and not all(x.is_constant or x.type.value is not None for x in op.operands):
+                    self.fail("an array made of numbers that are not constants")
                 op.results[0].type = of_maker(op, types)
             elif rule.is_zero:
                 op.results[0].type = REAL if kinds <= {"real"} and _is_scalar_function(callee) else PASSIVE
@@ -383,6 +401,9 @@ class Inference:
                     self.fail(f"these arguments of {callee_name(callee)}")
                 found = single_type(op, types) if callee in SINGLE else matrix_type(op, types)
                 op.results[0].type = found or self.fail(f"these arguments of {callee_name(callee)}")
+                if any(holds_numbers(t) for t in types) and op not in self.tested:
+                    self.tested.add(op)
+                    self.leave_at_integers(op)
                 if callee in DECOMPOSITIONS and op.results[0].type.kind == "tuple":
                     self.leave_at_equal_values(op)
             else:

@@ -181,6 +181,16 @@ def asked(op: Operation, types: Sequence[Type]) -> Type:
     raise Unknown
 
 
+def holds_numbers(kind: Type) -> bool:
+    """Whether a type is that of a list of numbers, which may all be Python ints."""
+    return kind.kind == "tuple" and any(e.kind == "real" and e.value is None or holds_numbers(e) for e in kind.elements)
+
+
+def is_integral(y: Any) -> bool:
+    """Whether a list of numbers has become an array of integers."""
+    return getattr(y, "dtype", np.dtype(float)).kind in "iu"
+
+
 def of_maker(op: Operation, types: Sequence[Type]) -> Type:
     """Return the type of an array that a function makes, which has no derivative."""
     try:
