@@ -396,15 +396,7 @@ def has_not_finite(f: FunctionCode, array: Array) -> str:
 
     def turn(at: list[str], carried: list[str]) -> list[str]:
         (found,) = carried
-        for part in registers(array.load(code, at)):
-            # x - x is zero for a finite number only
-            found = code.value(f"or i1 {found}, {_is_not_finite(code, part, array.dtype)}")
-        return [found]
+        is_finite = apply(code, np.isfinite, array.dtype, [array.load(code, at)])
+        return [code.value(f"or i1 {found}, {code.value(f'xor i1 {is_finite}, true')}")]
 
     return fold(code, array.lengths, turn, ["i1"], ["false"])[0]
-
-
-def _is_not_finite(code: Code, x: str, dtype: np.dtype) -> str:
-    kind = register(dtype)
-    difference = code.value(f"fsub {kind} {x}, {x}")
-    return code.value(f"fcmp une {kind} {difference}, 0.0")
