@@ -97,7 +97,7 @@ class Inference:
         self.function = function
         self.specialise = specialise
         self.line = 0
-        self.tested: set[Operation] = set()  # decompositions with a test of their values
+        self.tested: set[tuple[Operation, Callable[..., bool]]] = set()  # operations, and the tests put after them
         self.after: list[Operation] = []  # operations to put after the present one
 
     def fail(self, what: str) -> Any:
@@ -341,20 +341,14 @@ class Inference:
         else:
             self.fail("unpacking this value")
 
-    def leave_at_equal_values(self, op: Operation) -> None:
-        """Put a decomposition into the block, and a test of its values: where some are equal, the tape has limits to add."""
-        if op in self.tested:
+    def leave_where(self, op: Operation, test: Callable[..., bool]) -> None:
+        """Leave the block after ``op`` where ``test`` of its result holds: the tape has a rule or an error for that case."""
+        if (op, test) in self.tested:  # the body of a loop is inferred more than once
             return
-        self.tested.add(op)
-        has_equal = Value(type=BOOL)
-        self.after.append(Operation("call", needs_limits, list(op.results), results=[has_equal], line=op.line))
-        self.after.append(Operation("call", leave_if, [has_equal], line=op.line))
-
-    def leave_at_integers(self, op: Operation) -> None:
-        """Put a call that makes an array of numbers into the block, and a test of its dtype: the tape refuses Python ints there."""
-        is_whole = Value(type=BOOL)
-        self.after.append(Operation("call", is_integral, list(op.results), results=[is_whole], line=op.line))
-        self.after.append(Operation("call", leave_if, [is_whole], line=op.line))
+        self.tested.add((op, test))
+        holds = Value(type=BOOL)
+        self.after.append(Operation("call", test, list(op.results), results=[holds], line=op.line))
+        self.after.append(Operation("call", leave_if, [holds], line=op.line))
 
     def function_call(self, op: Operation, types: list[Type]) -> None:
         callee = op.callee
@@ -401,11 +395,10 @@ class Inference:
                     self.fail(f"these arguments of {callee_name(callee)}")
                 found = single_type(op, types) if callee in SINGLE else matrix_type(op, types)
                 op.results[0].type = found or self.fail(f"these arguments of {callee_name(callee)}")
-                if any(holds_numbers(t) for t in types) and op not in self.tested:
-                    self.tested.add(op)
-                    self.leave_at_integers(op)
+                if any(holds_numbers(t) for t in types):
+                    self.leave_where(op, is_integral)
                 if callee in DECOMPOSITIONS and op.results[0].type.kind == "tuple":
-                    self.leave_at_equal_values(op)
+                    self.leave_where(op, needs_limits)
             else:
                 self.fail(f"a call of {callee_name(callee)}")
         elif type(callee) is FunctionType and not handled:
