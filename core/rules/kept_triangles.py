@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .factor_kernels import routine
-from .linear_algebra import lstsq, lstsq_cotangents, outer, refuse_truncation
+from .linear_algebra import lstsq, lstsq_cotangents, outer, refuse_lost_rank
 from .products import hermitian as dagger
 from .table import instead, joint, linear, runs_compiled
 
@@ -47,7 +47,7 @@ def solution_cotangents(dx: Any, x: Any, a: Any, b: Any, r: Any, rcond: Any) -> 
     if r[0, 0] == 0:
         tolerance: Any = None if rcond is None or rcond < 0 else rcond
         p = np.linalg.pinv(a, rtol=tolerance)
-        refuse_truncation(np.max(np.abs(a - a @ (p @ a))), np.max(np.abs(a)), "numpy.linalg.lstsq")
+        refuse_lost_rank(a, p, "numpy.linalg.lstsq")
         return lstsq_cotangents(dx, None, x, a, b, p)
     t = gram_by_triangle(a, dx, r)
     z = a @ t

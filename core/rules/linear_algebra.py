@@ -185,6 +185,19 @@ def refuse_truncation(dropped: Any, size: Any, function: str) -> None:
         )
 
 
+def refuse_lost_rank(a: Any, p: Any, function: str) -> None:
+    """Refuse a pseudo-inverse ``p`` whose tolerance cut off singular values of ``a`` that are not zero.
+
+    Of a matrix that is close to singular, A - A P A is not small either; the trace of P A is the number of values that were kept.
+    """
+    size = np.max(np.abs(a), initial=0.0)
+    product = p @ a
+    if np.max(np.abs(a - a @ product), initial=0.0) > np.sqrt(np.spacing(size) * size):
+        s = np.linalg.svdvals(a)
+        rank = np.rint(np.real(np.trace(product, axis1=-2, axis2=-1)))
+        refuse_truncation(np.where(np.arange(s.shape[-1]) < rank[..., None], 0.0, s), np.max(s, initial=0.0), function)
+
+
 def pinv_cotangent(dy: Any, p: Any, a: Any) -> Any:
     """dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P (Golub and Pereyra, eq. 4.12), transposed."""
     ph, gh = dagger(p), dagger(dy)
@@ -202,8 +215,7 @@ def product_of_three(x: Any, y: Any, z: Any) -> Any:
 def pinv_pullback(dy: Any, y: Any, a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     a = np.asarray(a)
     whole = from_triangle(a, True) if hermitian else a
-    size = np.max(np.abs(whole), initial=0.0)
-    refuse_truncation(np.max(np.abs(whole - whole @ (y @ whole)), initial=0.0), size, "numpy.linalg.pinv")
+    refuse_lost_rank(whole, y, "numpy.linalg.pinv")
     g = pinv_cotangent(dy, y, whole)
     return onto_triangle(g, True) if hermitian else g
 

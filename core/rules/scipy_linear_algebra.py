@@ -19,6 +19,7 @@ from .linear_algebra import (
     lstsq_cotangents,
     matrix_product,
     pinv_cotangent,
+    refuse_lost_rank,
     refuse_truncation,
 )
 from .matrix_factorisations import from_triangle, onto_triangle, singular_values_cotangent
@@ -206,8 +207,7 @@ def scipy_pinv_pullback(
 ) -> Any:
     a = np.asarray(a)
     dp, p = (dy[0], y[0]) if return_rank else (dy, y)
-    size = np.max(np.abs(a), initial=0.0)
-    refuse_truncation(np.max(np.abs(a - a @ (p @ a)), initial=0.0), size, "scipy.linalg.pinv")
+    refuse_lost_rank(a, p, "scipy.linalg.pinv")
     return pinv_cotangent(dp, p, a)
 
 

@@ -61,6 +61,10 @@ def test_pinv_and_lstsq_that_cut_off_singular_values_are_refused():
         mo.gradient(lambda a: linalg.pinv(a, rcond=0.5).sum(), a)
     with pytest.raises(mo.NoDerivative, match="cuts off singular values"):
         mo.gradient(lambda a: linalg.lstsq(a, np.ones(2), rcond=0.5)[0].sum(), a)
+    stack = np.stack([np.eye(2), a])
+    for path in (lambda f: f, lambda f: mo.jit(f, target="native"), lambda f: mo.jit(f, target="xla")):
+        with pytest.raises(mo.NoDerivative, match="cuts off singular values"):
+            path(mo.grad(lambda a: linalg.pinv(a, rcond=0.5).sum()))(stack)
 
 
 def test_pinv_of_a_matrix_of_lower_rank_along_its_own_rank():
