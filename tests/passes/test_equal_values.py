@@ -63,10 +63,88 @@ def test_functions_of_a_matrix_have_their_gradient(f, kind, target):
         a = hermitian(kind, spectrum)
         if f is by_svd:
             a = a @ UNITARY[kind]
-            if spectrum[0] == 0:
-                continue  # several singular values of zero are refused
         expected = mo.grad(f)(a)
         np.testing.assert_allclose(gradient(a), expected, atol=1e-11 * np.max(np.abs(expected)))
+
+
+def of_rank(rank, shape, kind):
+    a, b = RNG.normal(size=(2, shape[0], rank)), RNG.normal(size=(2, rank, shape[1]))
+    return a[0] @ b[0] if kind is float else (a[0] + 1j * a[1]) @ (b[0] + 1j * b[1])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "shape, kind, full", [((4, 2), float, False), ((2, 3), complex, True), ((3, 1), float, True)], ids=str
+)
+def test_singular_values_of_zero_of_every_number(shape, kind, full, target):
+    """The references are polynomials of the matrix."""
+    k, weights = min(shape), of_rank(2, shape, kind)
+
+    def loss(y):
+        return np.real(np.sum(np.conj(weights) * y)) + np.sum(np.abs(weights) * np.real(np.conj(y) * y))
+
+    def by_svd(x):
+        u, s, vh = np.linalg.svd(x, full_matrices=full)
+        return loss((u[..., :k] * (s**3 + s)[..., None, :]) @ vh[..., :k, :])
+
+    def closed(x):
+        return loss(x @ dagger(x) @ x + x)
+
+    gradient = run_on(target)(mo.grad(by_svd))
+    for rank in range(k + 1):
+        x = of_rank(rank, shape, kind)
+        expected = mo.grad(closed)(x)
+        np.testing.assert_allclose(gradient(x), expected, atol=1e-10 * np.max(np.abs(expected)))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_stacks_of_matrices_of_different_ranks(target):
+    def by_svd(stack):
+        u, s, vh = np.linalg.svd(stack, full_matrices=False)
+        return np.sum(D[:3, :2] * ((u * s[..., None, :]) @ vh) ** 2) + np.sum(C[:3, :2] * ((u * s[..., None, :]) @ vh))
+
+    stack = np.stack([of_rank(rank, (3, 2), float) for rank in range(3)])
+    expected = 2 * D[:3, :2] * stack + C[:3, :2]
+    np.testing.assert_allclose(run_on(target)(mo.grad(by_svd))(stack), expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_vectors_of_one_side(target):
+    def by_svd(x):
+        u, s, _ = np.linalg.svd(x, full_matrices=False)
+        return np.sum(C[:3, :3] * ((u * s**2) @ u.T))
+
+    gradient = run_on(target)(mo.grad(by_svd))
+    for x in (of_rank(1, (3, 2), float), UNITARY[float][:3, :2], np.eye(3)[:, :2]):
+        expected = (C[:3, :3] + C[:3, :3].T) @ x
+        np.testing.assert_allclose(gradient(x), expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_choices_within_null_spaces_are_refused(target):
+    """A vector of its own, a function of the values that has a kink at zero, and one side's vectors of a tall matrix."""
+
+    def single(x):
+        u, s, _ = np.linalg.svd(x, full_matrices=False)
+        return np.sum(s) + u[0, 1] ** 2
+
+    def kink(x):
+        u, s, _ = np.linalg.svd(x, full_matrices=False)
+        return np.sum(C[:3, :3] * ((u * s) @ u.T))
+
+    def complement(x):
+        u, s, _ = np.linalg.svd(x, full_matrices=False)
+        return np.sum(C[:3, :3] * ((u * np.cos(s)) @ u.T))
+
+    for f in (single, kink, complement):
+        gradient = run_on(target)(mo.grad(f))
+        regular = of_rank(2, (3, 2), float)
+        expected = numerical_vjp(f, 1.0, regular)[0][0]
+        np.testing.assert_allclose(gradient(regular), expected, atol=1e-6)
+        with pytest.raises(
+            mo.NoDerivative, match=r"svd met equal values or values of zero, and the loss depends on the choice"
+        ):
+            gradient(of_rank(1, (3, 2), float))
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -226,7 +226,7 @@ def test_matrices_of_every_rank_made_of_their_singular_vectors(name, shape, is_c
 @pytest.mark.parametrize("target", PATHS[1:])
 @pytest.mark.parametrize("library", [np.linalg, scipy.linalg], ids=["numpy", "scipy"])
 def test_values_of_zero_whose_cotangents_are_zero(target, library):
-    """The tangent of a material law at rest; compiled code refuses singular values of zero in rectangular matrices."""
+    """The tangent of a material law at rest, and a matrix of lower rank made of its singular vectors."""
 
     def shear(a):
         return rebuilt(library.eigh, lambda d: d, a)[0, 1]
@@ -243,8 +243,7 @@ def test_values_of_zero_whose_cotangents_are_zero(target, library):
         return np.sum(np.sin(np.arange(6.0).reshape(3, 2)) * ((u * values) @ vh))
 
     by_svd = mo.jit(mo.grad(by_vectors), target=target)
-    with pytest.raises(mo.NoDerivative, match=r"met values of zero.*outside of mo\.jit"):
-        by_svd(of_rank(1, (3, 2), False))
+    np.testing.assert_allclose(by_svd(of_rank(1, (3, 2), False)), np.sin(np.arange(6.0).reshape(3, 2)), atol=1e-12)
 
 
 @pytest.mark.parametrize("target", PATHS[1:])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ...ir.builder import Builder
 from ...ir.dynamic import Block, Function, Operation, Value, walk
 from ...rules import equal_values as rules
 from ...rules.connected import connected
+from ...rules.null_spaces import bases as bases_of_null_spaces
 from ...rules.table import DECOMPOSITIONS
 from ..inline import copy_function, free_values, inline, uses
 from .by_rule import entries_read, pulled, rule_of
@@ -54,14 +55,16 @@ def following(block: Block, active: set[Value]) -> dict[Operation, Following]:
 
 
 def _is_met(op: Operation, active: set[Value]) -> bool:
-    """Whether a call decomposes one matrix as a whole, or each of a stack, and its values and vectors are active."""
-    if op.callee not in DECOMPOSITIONS or len(op.results) < 2 or not all(r in active for r in op.results):
+    """Whether a call decomposes one matrix as a whole, or each of a stack, and its values and some vectors are active."""
+    if op.callee not in DECOMPOSITIONS or len(op.results) < 2:
         return False
     s = _values(op)
+    if s not in active or not any(r in active for r in op.results if r is not s):
+        return False
     n = s.type.shape[-1]
     return (
         all(v.type.is_static for v in [*op.results, *op.positional])
-        and n > 1
+        and (n > 1 or len(op.results) == 3)
         and [v for v in op.positional if v.type.ndim > 1] == op.positional[:1]
         and (len(op.results) == 3 or op.results[1].type.shape[-2] == n)
         and not ("hermitian" in op.named and op.named["hermitian"].constant)
@@ -107,9 +110,13 @@ def adjoint(sweep: Sweep, op: Operation, found: Following, cotangents: Cotangent
         inner.add(a, pulled(b, op, rule, {a}, dys, op.results, op.positional)[0])
         return [inner.filled(a)]
 
+    turns = _turns(op)
+
     def with_limits() -> list[Value]:
-        ds = dys[op.results.index(s)]
-        observed = _observed(sweep, op, found, ds)
+        ds = cast(Value, dys[op.results.index(s)])
+        is_singular = len(op.results) == 3
+        bases = connected.trace_into(b, bases_of_null_spaces, [op.results[0], op.results[2]], {}) if is_singular else []
+        observed = _observed(sweep, op, found, ds, turns, bases)
         read = rules.columns(entries_read(b, dys), s.type.shape[-1])
         if len(op.results) == 2:
             lam, v = op.results
@@ -120,21 +127,32 @@ def adjoint(sweep: Sweep, op: Operation, found: Following, cotangents: Cotangent
         else:
             du, _, dvh = dys
             part = connected.trace_into(
-                b, rules.singular_limit, [*observed, du, ds, dvh, *op.results], {"name": name, "read": read}
+                b,
+                rules.singular_limit,
+                [*observed, du, ds, dvh, *op.results, *bases, turns],
+                {"name": name, "read": read},
             )
             g = pulled(b, op, rule, {a}, [du, None, dvh], op.results, op.positional)[0]
             g = b.ufunc(np.add, g, part)
         g = conform(b, g, a.type)
         return [_of_one_order(b, g, s, name) if b.is_differentiated else g]
 
-    is_met = connected.trace_into(b, rules.meets_equal, [s], {})
+    is_met = connected.trace_into(b, rules.meets_equal, [s, turns], {})
     cotangents.add(a, b.if_(is_met, with_limits, plain)[0])
 
 
-def _observed(sweep: Sweep, op: Operation, found: Following, ds: Value) -> list[Value]:
+def _turns(op: Operation) -> rules.Turns:
+    kind = op.positional[0].type
+    is_singular, n = len(op.results) == 3, _values(op).type.shape[-1]
+    rows, columns = kind.shape[-2:] if is_singular else (n, n)
+    return rules.Turns(n, kind.dtype.kind == "c", rows, columns, is_singular)
+
+
+def _observed(
+    sweep: Sweep, op: Operation, found: Following, ds: Value, turns: rules.Turns, bases: list[Value]
+) -> list[Value]:
     """Write the loop over the rotations; return the entries that they give, and whether the loss depends on the choice."""
     b, s = sweep.builder, _values(op)
-    turns = rules.Turns(s.type.shape[-1], op.positional[0].type.dtype.kind == "c")
     kept = [(v, g) for v, g in zip(found.made, found.seeds) if g is not None]
     program = copy_function(found.program)
     program.block.results = [v for v, g in zip(program.block.results, found.seeds) if g is not None]
@@ -153,11 +171,11 @@ def _observed(sweep: Sweep, op: Operation, found: Following, ds: Value) -> list[
             ds_turned, dv = gradient([values, vectors])
             pairs = [dv, vectors]
         else:
-            u, vh = connected.trace_into(b, rules.turned_pair, [op.results[0], s, op.results[2], turns, k], {})
+            u, vh = connected.trace_into(b, rules.turned_pair, [op.results[0], s, op.results[2], *bases, turns, k], {})
             du, ds_turned, dvh = gradient([u, values, vh])
             pairs = [du, u, dvh, vh]
         *entries, size, is_loose = known
-        is_turning = connected.trace_into(b, rules.is_turning, [size, k, s, *pairs], {})
+        is_turning = connected.trace_into(b, rules.is_turning, [size, k, s, turns, *pairs], {})
         found = connected.trace_into(b, rules.observed, [*entries, size, ds_turned, s, turns, k], {})
         return [*found, b.ufunc(np.logical_or, is_loose, is_turning)]
 
