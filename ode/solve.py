@@ -72,6 +72,7 @@ def odesolve(
             Stiff problems take "rodas5p" (5), "rodas4" (4), "ros3p", "ros34pw2" (3), "rosenbrock23" (2), "kvaerno3" to "kvaerno5",
             "kencarp3" to "kencarp5" (3 to 5), "trbdf2" (2), "implicit_euler" (1),
             "radau5" (5), "radau9" (9), "radau13" (13), "bdf" (1 to 5); with ``steps`` also "trapezoid" (2).
+            Any Hamiltonian system, with ``steps``: the symplectic "implicit_midpoint" (2), "gauss4" (4), "gauss6" (6).
             "auto" is "tsit5" until the problem turns out to be stiff, and
             "rodas5p" while it is; "adams" (1 to 12) takes few evaluations at high accuracy. Or a ``Tableau``, ``RosenbrockTableau``,
             ``EsdirkTableau``, ``Multistep``, ``Taylor`` or ``Extrapolation`` of your own.

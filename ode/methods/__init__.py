@@ -14,6 +14,7 @@ from .esdirk import (
     EsdirkTableau,
 )
 from .extrapolation import GBS, Extrapolation
+from .gauss import GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, GaussTableau
 from .low_order import BOSH3, EULER, HEUN, MIDPOINT, RALSTON, RK4
 from .low_storage import CALVO64, CARPENTER_KENNEDY54, KENNEDY43, KENNEDY54, WILLIAMSON3
 from .multistep import ADAMS, BDF, Multistep
@@ -25,7 +26,17 @@ from .tableau import Tableau, tableau
 from .taylor import TAYLOR, Taylor
 from .verner import VERN6, VERN7, VERN8, VERN9
 
-Method = Tableau | RosenbrockTableau | EsdirkTableau | RadauTableau | Multistep | Extrapolation | Switching | Taylor
+Method = (
+    Tableau
+    | RosenbrockTableau
+    | EsdirkTableau
+    | RadauTableau
+    | GaussTableau
+    | Multistep
+    | Extrapolation
+    | Switching
+    | Taylor
+)
 
 METHODS: dict[str, Method] = {
     m.name: m
@@ -33,7 +44,7 @@ METHODS: dict[str, Method] = {
         EULER, MIDPOINT, HEUN, RALSTON, RK4, BOSH3, DOPRI5, TSIT5, VERN6, VERN7, VERN8, DOP853, VERN9,
         WILLIAMSON3, CARPENTER_KENNEDY54, CALVO64, KENNEDY43, KENNEDY54, ROSENBROCK23, ROS3P, ROS34PW2, RODAS4, RODAS5P,
         IMPLICIT_EULER, TRAPEZOID, TRBDF2, KVAERNO3, KVAERNO4, KVAERNO5, KENCARP3, KENCARP4, KENCARP5,
-        RADAU5, RADAU9, RADAU13, ADAMS, GBS, TAYLOR, BDF, AUTO,
+        RADAU5, RADAU9, RADAU13, IMPLICIT_MIDPOINT, GAUSS4, GAUSS6, ADAMS, GBS, TAYLOR, BDF, AUTO,
     )
 }  # fmt: skip
 """The name of a method -> its coefficients."""
@@ -54,6 +65,7 @@ __all__ = [
     "METHODS",
     "EsdirkTableau",
     "Extrapolation",
+    "GaussTableau",
     "Method",
     "Multistep",
     "RadauTableau",

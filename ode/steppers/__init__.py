@@ -9,6 +9,7 @@ import numpy as np
 from ..methods import (
     EsdirkTableau,
     Extrapolation,
+    GaussTableau,
     Method,
     Multistep,
     RadauTableau,
@@ -19,6 +20,7 @@ from ..methods import (
 from .esdirk import EsdirkStepper
 from .explicit import ExplicitStepper
 from .extrapolation import ExtrapolationStepper
+from .gauss import GaussStepper
 from .multistep import Adams, BackwardDifferences
 from .radau import RadauStepper
 from .rosenbrock import RosenbrockStepper
@@ -40,6 +42,8 @@ def stepper_of(method: Method, dtype: np.dtype[Any], rtol: Any, atol: Any) -> An
         return BackwardDifferences(method, dtype) if method.is_stiff else Adams(method, dtype)
     if isinstance(method, RadauTableau):
         return RadauStepper(method, dtype)
+    if isinstance(method, GaussTableau):
+        return GaussStepper(method, dtype)
     if isinstance(method, Switching):
         return SwitchingStepper(method, dtype)
     return ExplicitStepper(method, dtype)

@@ -42,28 +42,12 @@ class RadauStepper(Stepper):
     def step(self, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: Memory) -> Any:
         h = t_new - t
         found, error, count = _search(self, problem, t, t_new, y, memory)
-        z = self._attached(problem, t, t_new, y, found)
+        z = attached_stages(self, problem, t, t_new, y, found)
         slope = problem.massed(np.dot(self.inverse[-1] / h, z))
         return y + z[-1], (slope, np.dot(self.interpolant, z), h, error, count)
 
-    def _times(self, t: Any, t_new: Any) -> list[Any]:
+    def times(self, t: Any, t_new: Any) -> list[Any]:
         return [*(t + c * (t_new - t) for c in self.tableau.c[:-1].tolist()), t_new]
-
-    def _attached(self, problem: Problem, t: Any, t_new: Any, y: NDArray[Any], z: NDArray[Any]) -> NDArray[Any]:
-        """Return z, which solves the equations of the stages, with its derivative."""
-        times = self._times(t, t_new)
-
-        def residual(z: NDArray[Any]) -> NDArray[Any]:
-            slopes = np.stack([problem.rhs(times[i], y + z[i]) for i in range(len(times))])
-            return problem.massed(np.dot(self.inverse / (t_new - t), z)) - slopes
-
-        def solver(is_transposed: bool) -> Callable[[Any, Any], Any]:
-            return linear(
-                lambda b: _solved(self, problem, t, t_new, y, z, is_transposed, b),
-                lambda b: _solved(self, problem, t, t_new, y, z, not is_transposed, b),
-            )
-
-        return implicit(z, residual, (solver(True), solver(False)))
 
     def error(self, h: float, stages: Any) -> NDArray[Any]:
         return stages[3]
@@ -78,9 +62,31 @@ class RadauStepper(Stepper):
         return stages[1]
 
 
+def attached_stages(
+    stepper: Any, problem: Problem, t: Any, t_new: Any, y: NDArray[Any], z: NDArray[Any]
+) -> NDArray[Any]:
+    """Return z (s, n), which solves the equations of the stages of a collocation method, with its derivative.
+
+    stepper: has ``times(t, t_new)``, the times of the stages, and ``inverse``, the inverse of the Butcher matrix.
+    """
+    times = stepper.times(t, t_new)
+
+    def residual(z: NDArray[Any]) -> NDArray[Any]:
+        slopes = np.stack([problem.rhs(times[i], y + z[i]) for i in range(len(times))])
+        return problem.massed(np.dot(stepper.inverse / (t_new - t), z)) - slopes
+
+    def solver(is_transposed: bool) -> Callable[[Any, Any], Any]:
+        return linear(
+            lambda b: _solved(stepper, problem, t, t_new, y, z, is_transposed, b),
+            lambda b: _solved(stepper, problem, t, t_new, y, z, not is_transposed, b),
+        )
+
+    return implicit(z, residual, (solver(True), solver(False)))
+
+
 @constant
 def _solved(
-    stepper: RadauStepper,
+    stepper: Any,
     problem: Problem,
     t: float,
     t_new: float,
@@ -90,7 +96,7 @@ def _solved(
     b: NDArray[Any],
 ) -> NDArray[Any]:
     """Return the solution of the linearised equations of the stages; b is flat."""
-    form, times = problem.jacobian, stepper._times(t, t_new)
+    form, times = problem.jacobian, stepper.times(t, t_new)
     entries = np.stack([form.entries(problem.rhs, times[i], y + z[i]) for i in range(len(times))])
     mixing = (stepper.inverse.T if is_transposed else stepper.inverse) / (t_new - t)
     solve = form.coupled(problem.rhs, entries, mixing, is_transposed, problem.matrix)
@@ -114,7 +120,7 @@ def _search(
     pairs = [form.solver(problem.rhs, entries, complex(s) / h, False, problem.matrix) for s in tableau.shifts]
     theta = 1.0 + tableau.c * (h / h_before)
     z = np.dot(theta[:, None] ** np.arange(1.0, len(theta) + 1), polynomial) - polynomial.sum(axis=0)
-    times = stepper._times(t, t_new)
+    times = stepper.times(t, t_new)
     scale = problem.atol + problem.rtol * np.abs(y)
     to_real, from_real = np.real(tableau.to_modes[0]), np.real(tableau.from_modes[:, 0])
 

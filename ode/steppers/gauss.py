@@ -1,0 +1,89 @@
+"""Steps of Gauss methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core import BadInput, constant
+from ..methods.gauss import GaussTableau
+from ..newton import MOST
+from ..problem import Problem
+from .radau import attached_stages
+from .stepper import Stepper
+
+Memory = tuple[NDArray[Any], Any]
+
+ROUNDING = 64.0
+"""Newton's method stops when its steps are smaller than this multiple of the rounding error of the state."""
+
+
+class GaussStepper(Stepper):
+    """The step of a ``GaussTableau``. The memory is the collocation polynomial of the step before (s, n), from which Newton's
+    method starts, and the size of that step.
+
+    The stages are found to rounding, whatever the tolerance: errors of the stages would make the energy drift.
+
+    tableau: the method. dtype: of the state.
+    """
+
+    jacobians = factorisations = 1
+    is_adaptive = False
+
+    def __init__(self, tableau: GaussTableau, dtype: np.dtype[Any]) -> None:
+        self.tableau = tableau
+        self.name, self.order, self.error_order = tableau.name, tableau.order, tableau.order
+        self.inverse = tableau.inverse.astype(dtype)
+        self.interpolant = tableau.interpolant.astype(dtype)
+        self.degree = len(self.interpolant)
+        self.rounding = float(ROUNDING * np.finfo(dtype).eps)
+
+    def times(self, t: Any, t_new: Any) -> list[Any]:
+        return [t + c * (t_new - t) for c in self.tableau.c.tolist()]
+
+    def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> Memory:
+        return np.zeros((len(self.inverse), len(y)), y.dtype), 1.0
+
+    def step(self, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: Memory) -> Any:
+        found, count = _search(self, problem, t, t_new, y, memory)
+        polynomial = np.dot(self.interpolant, attached_stages(self, problem, t, t_new, y, found))
+        return y + polynomial.sum(axis=0), (polynomial, t_new - t, count)
+
+    def spent(self, stages: Any) -> int:
+        return stages[2]
+
+    def advance(self, stages: Any) -> Memory:
+        return stages[0], stages[1]
+
+
+@constant
+def _search(
+    stepper: GaussStepper, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: Memory
+) -> tuple[NDArray[Any], int]:
+    """Return Z (s, n) and the number of evaluations of f."""
+    h = t_new - t
+    polynomial, h_before = memory
+    form, times = problem.jacobian, stepper.times(t, t_new)
+    entries = form.entries(problem.rhs, t, y)
+    coupled = np.stack([entries for _ in times])
+    solve = form.coupled(problem.rhs, coupled, stepper.inverse / h, False, problem.matrix)
+    theta = 1.0 + stepper.tableau.c * (h / h_before)
+    z = np.dot(theta[:, None] ** np.arange(1.0, len(theta) + 1), polynomial) - polynomial.sum(axis=0)
+    count, size, before, going = 0, 0.0, np.inf, True
+    while going:
+        slopes = np.stack([problem.rhs(times[i], y + z[i]) for i in range(len(times))])
+        step = solve(slopes - np.dot(stepper.inverse / h, z)).reshape(z.shape)
+        z = z + step
+        size = float(np.max(np.abs(step)) / (np.max(np.abs(y)) + np.max(np.abs(z)) + 1e-300))
+        count += 1
+        # The last steps are rounding errors, which do not shrink.
+        going = size > 0.1 * stepper.rounding and count < 5 * MOST and (size < before or size > stepper.rounding)
+        before = size
+    if not size <= stepper.rounding:
+        raise BadInput(
+            f"the stages of {stepper.name} were not found at t = {t:.6g}: Newton's method does not converge for steps of "
+            f"{h:.3g}; give more steps"
+        )
+    return z, count * len(times)
