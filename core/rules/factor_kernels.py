@@ -34,8 +34,12 @@ def congruence(l: Any, m: Any, adjoint: bool = False) -> Any:  # noqa: E741
     """Return L^-H M L^-1, or L^-1 M L^-H for the ``adjoint``; ``l`` and ``m`` are one matrix each."""
     dtype = np.result_type(l, m)
     upper = np.asarray(l, dtype, order="C").T  # LAPACK's matrices are column-major
-    x = np.array(m, dtype, order="C").T
-    trsm = routine("blas", "trsm", dtype.char)
+    return overwritten_congruence(upper, np.array(m, dtype, order="C").T, adjoint)
+
+
+def overwritten_congruence(upper: Any, x: Any, adjoint: bool = False) -> Any:
+    """``congruence`` of the transposes of L and M, column-major; it overwrites the latter."""
+    trsm = routine("blas", "trsm", upper.dtype.char)
     x = trsm(1.0, upper, x, side=0, trans_a=2 if adjoint else 0, overwrite_b=True)
     return trsm(1.0, upper, x, side=1, trans_a=0 if adjoint else 2, overwrite_b=True).T
 
@@ -64,7 +68,13 @@ def cholesky_adjoint(dl: Any, l: Any) -> Any:  # noqa: E741
     dtype = np.result_type(l, dl)
     d = np.real(np.conj(np.diagonal(l)) * np.diagonal(dl))
     if not (np.all(d > 0) and np.count_nonzero(dl) == len(d)):
-        return congruence(l, half_lower(dagger(l) @ dl))
+        upper = np.asarray(l, dtype, order="C").T
+        product = routine("blas", "trmm", dtype.char)(
+            1.0, upper, np.array(dl, dtype, order="C").T, side=1, trans_a=2, overwrite_b=True
+        )
+        phi = np.tril(product.T)
+        np.einsum("ii->i", phi)[:] *= 0.5
+        return overwritten_congruence(upper, phi.T)
     scaled = np.asarray(l / np.sqrt(0.5 * d), dtype, order="C").T
     inverse = routine("lapack", "potri", dtype.char)(scaled, overwrite_c=True)[0].T
     lower = np.tril(inverse)

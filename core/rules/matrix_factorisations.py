@@ -49,17 +49,21 @@ def diagonal_matrix(d: Any) -> Any:
     return np.where(np.eye(d.shape[-1], dtype=bool), d[..., None, :], 0.0)
 
 
+def with_real_diagonal(a: Any) -> Any:
+    """``a`` without the imaginary parts of its diagonal."""
+    return np.where(np.eye(a.shape[-1], dtype=bool), np.real(a), a) if a.dtype.kind == "c" else a
+
+
 def onto_triangle(g: Any, lower: bool) -> Any:
     """The cotangent of an array of which one triangle is read, from that of the Hermitian matrix that it represents."""
-    both = g + dagger(g)
-    off = np.tril(both, -1) if lower else np.triu(both, 1)
-    return np.where(np.eye(g.shape[-1], dtype=bool), np.real(g), off)
+    found = np.tril(g) + dagger(np.triu(g, 1)) if lower else np.triu(g) + dagger(np.tril(g, -1))
+    return with_real_diagonal(found)
 
 
 def from_triangle(a: Any, lower: bool) -> Any:
     """The Hermitian matrix that one triangle of ``a`` represents."""
-    off = np.tril(a, -1) if lower else np.triu(a, 1)
-    return np.where(np.eye(a.shape[-1], dtype=bool), np.real(a), off + dagger(off))
+    found = np.tril(a) + dagger(np.tril(a, -1)) if lower else np.triu(a) + dagger(np.triu(a, 1))
+    return with_real_diagonal(found)
 
 
 def from_upper(m: Any) -> Any:
@@ -226,8 +230,10 @@ def eigh_cotangent(dlam: Any, dv: Any, lam: Any, v: Any) -> Any:
     """The cotangent of the Hermitian matrix with eigenvalues ``lam`` and eigenvectors ``v``; one may be None."""
     if dv is None:
         return (v * dlam[..., None, :]) @ dagger(v)
-    middle = 0.0 if dlam is None else diagonal_matrix(dlam)
-    return v @ (middle + reciprocal_gaps(lam) * (dagger(v) @ dv)) @ dagger(v)
+    middle = reciprocal_gaps(lam) * (dagger(v) @ dv)
+    if dlam is not None:
+        middle = np.where(np.eye(lam.shape[-1], dtype=bool), dlam[..., None, :], middle)
+    return v @ middle @ dagger(v)
 
 
 def eigh_pullback(dy: Any, y: Any, a: Any, UPLO: str = "L", *, read: Any = (None, None)) -> Any:
