@@ -15,6 +15,7 @@ from .dense_output import DenseOutput
 from .events import Event
 from .jacobians import jacobian_pattern, krylov_jacobian
 from .methods import METHODS, Multistep
+from .methods.additive import AdditiveTableau, additive
 from .methods.esdirk import EsdirkTableau, esdirk
 from .methods.extrapolation import Extrapolation, extrapolation
 from .methods.rosenbrock import RosenbrockTableau, rosenbrock
@@ -22,6 +23,7 @@ from .methods.tableau import Tableau, tableau
 from .methods.taylor import Taylor
 from .solution import Happened, IntegrationFailed, Solution, Stats, Status
 from .solve import odesolve
+from .split_sides import Split
 from .splitting import SPLITTINGS, Splitting, Trajectory, compose, split, symplectic
 from .steady import SteadyState, SteadyStateFailed, steady_state
 
@@ -30,6 +32,7 @@ __all__ = [
     "CONTROLS",
     "METHODS",
     "SPLITTINGS",
+    "AdditiveTableau",
     "Adjoint",
     "DenseOutput",
     "EsdirkTableau",
@@ -40,6 +43,7 @@ __all__ = [
     "IntegrationFailed",
     "Multistep",
     "Solution",
+    "Split",
     "Splitting",
     "Stats",
     "Status",
@@ -49,6 +53,7 @@ __all__ = [
     "Tableau",
     "Taylor",
     "Trajectory",
+    "additive",
     "compose",
     "consistent_start",
     "esdirk",

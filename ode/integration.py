@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +24,8 @@ from .steppers import stepper_of
 class Integration:
     """The settings of a solve; each run has a stepper of its own, since some steppers choose their order as they go."""
 
-    f: Callable[..., Any]
-    """The user's function f(t, y, *args)."""
+    f: Any
+    """The user's function f(t, y, *args), or a ``Split``."""
     leaves: Any
     """The layout of the state."""
     dtype: np.dtype[Any]

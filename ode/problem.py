@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..core import BadInput, jvp
 from .jacobians import DenseJacobian, GivenJacobian, Solver, VectorField
 from .mass import Mass
+from .split_sides import Split
 from .state import Leaf, pack, unpack
 
 
@@ -21,12 +22,12 @@ class Problem:
 
     f, args: the user's function and its further arguments. leaves: the layout of the state. dtype: of the vector.
     jacobian: the form of the Jacobian, for implicit methods. rtol, atol: the tolerances.
-    mass: M; None for the unit matrix.
+    mass: M; None for the unit matrix. Of a ``Split``, ``parts`` are the vector fields.
     """
 
     def __init__(
         self,
-        f: Callable[..., Any],
+        f: Callable[..., Any] | Split,
         args: tuple[Any, ...],
         leaves: Any,
         dtype: np.dtype[Any],
@@ -35,7 +36,13 @@ class Problem:
         atol: Any,
         mass: Mass | None = None,
     ) -> None:
-        self.rhs = vector_field(f, args, leaves, dtype)
+        if isinstance(f, Split):
+            stiff, nonstiff = vector_field(f.stiff, args, leaves, dtype), vector_field(f.nonstiff, args, leaves, dtype)
+            self.rhs: VectorField = lambda t, y: stiff(t, y) + nonstiff(t, y)
+            self.parts: tuple[VectorField, VectorField] | None = (stiff, nonstiff)
+        else:
+            self.rhs = vector_field(f, args, leaves, dtype)
+            self.parts = None
         self.dtype, self.jacobian, self.rtol, self.atol, self.mass = dtype, jacobian, rtol, atol, mass
         self.matrix = None if mass is None else mass.matrix
         tightest = float(np.min(rtol))
@@ -48,6 +55,13 @@ class Problem:
         other.mass = other.matrix = None
         if mass is not None:
             other.rhs = lambda t, y: mass.undone(rhs(t, y))
+        return other
+
+    def stiff_part(self) -> Problem:
+        """Return the equation of the stiff part of a ``Split`` alone."""
+        other = copy(self)
+        if self.parts is not None:
+            other.rhs = self.parts[0]
         return other
 
     def solver(self, t: float, y: NDArray[Any], shift: Any, is_transposed: bool = False) -> Solver:

@@ -1,5 +1,6 @@
 """The methods, as coefficients with the papers that they are from."""
 
+from .additive import ADDITIVE, AdditiveTableau, additive
 from .dop853 import DOP853
 from .esdirk import (
     IMPLICIT_EULER,
@@ -32,6 +33,7 @@ Method = (
     | EsdirkTableau
     | RadauTableau
     | GaussTableau
+    | AdditiveTableau
     | Multistep
     | Extrapolation
     | Switching
@@ -62,7 +64,9 @@ def is_implicit(method: Method) -> bool:
 
 
 __all__ = [
+    "ADDITIVE",
     "METHODS",
+    "AdditiveTableau",
     "EsdirkTableau",
     "Extrapolation",
     "GaussTableau",
@@ -72,6 +76,7 @@ __all__ = [
     "RosenbrockTableau",
     "Tableau",
     "Taylor",
+    "additive",
     "is_implicit",
     "tableau",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..methods import (
+    AdditiveTableau,
     EsdirkTableau,
     Extrapolation,
     GaussTableau,
@@ -17,6 +18,7 @@ from ..methods import (
     Switching,
     Taylor,
 )
+from .additive import AdditiveStepper
 from .esdirk import EsdirkStepper
 from .explicit import ExplicitStepper
 from .extrapolation import ExtrapolationStepper
@@ -44,6 +46,8 @@ def stepper_of(method: Method, dtype: np.dtype[Any], rtol: Any, atol: Any) -> An
         return RadauStepper(method, dtype)
     if isinstance(method, GaussTableau):
         return GaussStepper(method, dtype)
+    if isinstance(method, AdditiveTableau):
+        return AdditiveStepper(method, dtype)
     if isinstance(method, Switching):
         return SwitchingStepper(method, dtype)
     return ExplicitStepper(method, dtype)
