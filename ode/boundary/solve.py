@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import splu
 
-from ...core import BadInput, MorulaError, constant, implicit, stop_gradient
+from ...core import BadInput, MorulaError, constant, implicit, lowering, stop_gradient
 from ..arguments import check_positive, times_of
 from ..dense_output import DenseOutput
 from ..state import Leaf
@@ -119,7 +119,8 @@ def bvpsolve(
         A ``BoundarySolution``.
 
     Raises:
-        BadInput: an argument has the wrong type, shape or value, or a function returns the wrong shape.
+        BadInput: an argument has the wrong type, shape or value, a function returns the wrong shape, or the call is in a
+            compiled function: the mesh depends on the solution.
         BoundaryProblemFailed: no solution was found; its ``solution`` has the last iterate.
 
     The derivative is that of the discrete solution on the last mesh, by the implicit function theorem.
@@ -172,6 +173,18 @@ def bvpsolve(
             solution,
         )
     return solution
+
+
+def _refuse(*args: Any, **kwargs: Any) -> BoundarySolution:
+    """Refuse compiled programs at once: the size of the mesh is found while the program runs."""
+    raise BadInput(
+        "bvpsolve cannot be compiled: its mesh grows until the residual is within the tolerance; call it outside of the compiled "
+        "function, which its f and conditions may be, or through mo.callback(solve, result_like, *args)"
+    )
+
+
+for _target in ("native", "xla"):
+    lowering(bvpsolve, _target)(_refuse)
 
 
 def _attached(problem: Collocation, y: NDArray[Any]) -> NDArray[Any]:

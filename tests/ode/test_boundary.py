@@ -154,6 +154,19 @@ def test_bad_input(call, text):
         call()
 
 
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_compiled_programs_are_refused_at_once(path):
+    for f in (height, mo.grad(height)):
+        with pytest.raises(mo.BadInput, match="bvpsolve cannot be compiled: its mesh grows .* through mo.callback"):
+            mo.jit(f, target=path)(1.0)
+
+
+@pytest.mark.parametrize("path", ["native", "xla"])
+def test_a_compiled_program_solves_through_a_callback(path):
+    compiled = mo.jit(lambda strength: 2.0 * mo.callback(height, np.float64(0.0), strength), target=path)
+    assert abs(compiled(1.0) - 2.0 * height(1.0)) < 1e-12
+
+
 def test_problems_without_a_solution():
     with pytest.raises(
         BoundaryProblemFailed, match="the residual is .* on .* nodes, tol = 1e-06; give a better guess"
