@@ -13,6 +13,7 @@ from .consistency import consistent_start
 from .control import CONTROLS, StepControl
 from .dense_output import DenseOutput
 from .events import Event
+from .exponential import etdrk4
 from .jacobians import jacobian_pattern, krylov_jacobian
 from .methods import METHODS, Multistep
 from .methods.additive import AdditiveTableau, additive
@@ -57,6 +58,7 @@ __all__ = [
     "compose",
     "consistent_start",
     "esdirk",
+    "etdrk4",
     "extrapolation",
     "jacobian_pattern",
     "krylov_jacobian",
