@@ -87,6 +87,16 @@ PEFRL = Splitting(
     (0.5 - _LAMBDA, _LAMBDA, _LAMBDA, 0.5 - _LAMBDA),
 )
 
+# S. Blanes, P. C. Moan, J. Comput. Appl. Math. 142 (2002) 313, table 2: S_6 of order 4, six kicks.
+_A = (0.0792036964311957, 0.353172906049774, -0.0420650803577195)
+_B = (0.209515106613362, -0.143851773179818)
+BLANES_MOAN4 = Splitting(
+    "blanes_moan4",
+    4,
+    (*_A, 1 - 2 * sum(_A), *_A[::-1]),
+    (*_B, 0.5 - sum(_B), 0.5 - sum(_B), *_B[::-1]),
+)
+
 # R. D. Ruth, IEEE Trans. Nucl. Sci. 30 (1983) 2669.
 RUTH3 = Splitting("ruth3", 3, (0.0, 2 / 3, -2 / 3, 1.0), (7 / 24, 3 / 4, -1 / 24))
 
@@ -106,7 +116,9 @@ _S = (
 )  # fmt: skip
 SUZUKI_UMENO8 = compose("suzuki_umeno8", 8, LEAPFROG, (*_S, 1 - 2 * sum(_S), *_S[::-1]))
 
-SPLITTINGS = {s.name: s for s in (EULER, LEAPFROG, RUTH3, YOSHIDA4, PEFRL, YOSHIDA6, KAHAN_LI6, SUZUKI_UMENO8)}
+SPLITTINGS = {
+    s.name: s for s in (EULER, LEAPFROG, RUTH3, YOSHIDA4, PEFRL, BLANES_MOAN4, YOSHIDA6, KAHAN_LI6, SUZUKI_UMENO8)
+}
 
 
 @dataclass
@@ -141,8 +153,8 @@ def symplectic(
         ts: (m,) output times, rising or falling; the first is the time of ``position`` and ``velocity``.
         args: further arguments of ``acceleration`` and ``rate``; gradients reach them.
         rate: takes p and returns dT/dp; by default p itself.
-        method: "symplectic_euler" (order 1), "leapfrog" (2), "ruth3" (3), "yoshida4", "pefrl" (4), "yoshida6", "kahan_li6"
-            (6), "suzuki_umeno8" (8), or a ``Splitting``.
+        method: "symplectic_euler" (order 1), "leapfrog" (2), "ruth3" (3), "yoshida4", "pefrl", "blanes_moan4"
+            (4), "yoshida6", "kahan_li6" (6), "suzuki_umeno8" (8), or a ``Splitting``.
         steps: the number of steps between neighbouring times.
 
     Returns:

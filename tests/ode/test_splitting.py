@@ -30,7 +30,7 @@ def test_the_coefficients_advance_by_one_step(method):
 
 
 @pytest.mark.parametrize("name, steps", [
-    ("symplectic_euler", 8000), ("leapfrog", 800), ("ruth3", 400), ("yoshida4", 400), ("pefrl", 200), ("yoshida6", 200),
+    ("symplectic_euler", 8000), ("leapfrog", 800), ("ruth3", 400), ("yoshida4", 400), ("pefrl", 200), ("blanes_moan4", 200), ("yoshida6", 200),
     ("kahan_li6", 100), ("suzuki_umeno8", 24),
 ])  # fmt: skip
 def test_halving_the_step_divides_the_error_by_two_to_the_order(name, steps):
@@ -60,7 +60,9 @@ def test_areas_in_phase_space_are_kept(name):
     assert np.isclose(np.linalg.det(np.array(rows)), 1, atol=1e-8)
 
 
-@pytest.mark.parametrize("name, bound", [("leapfrog", 2e-2), ("yoshida4", 2e-3), ("pefrl", 1e-4), ("yoshida6", 1e-4)])
+@pytest.mark.parametrize(
+    "name, bound", [("leapfrog", 2e-2), ("yoshida4", 2e-3), ("pefrl", 1e-4), ("blanes_moan4", 1e-4), ("yoshida6", 1e-4)]
+)
 def test_the_energy_does_not_drift(name, bound):
     ts = np.linspace(0.0, 300.0, 301)
     orbit = symplectic(pendulum_acceleration, 1.5, 0.0, ts, 1.0, 1.0, method=name, steps=5)
