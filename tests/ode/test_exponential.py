@@ -66,6 +66,21 @@ def test_gradients(path, linear):
     check_gradient(path, diagonal, linear, np.array([1.0, 0.5]), 2.0)
 
 
+def spectral(u0, viscosity):
+    k = np.fft.fftfreq(8, 1 / 8)
+
+    def cubic(t, v):
+        return v - np.fft.fft(np.real(np.fft.ifft(v)) ** 3)
+
+    v = etdrk4(0.3j * k - viscosity * k**2, cubic, np.fft.fft(u0), [0.0, 0.5], steps=2)[-1]
+    return np.sum(np.real(np.fft.ifft(v)) ** 2)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_gradients_of_a_spectral_method(path):
+    check_gradient(path, spectral, np.cos(np.arange(8.0)), 0.1)
+
+
 def test_second_derivatives():
     mo.testing.check_gradients(diagonal, np.array([-3.0, 0.0]), np.array([1.0, 0.5]), 2.0)
 
