@@ -12,7 +12,9 @@ from morula.ode import METHODS, EsdirkTableau, Event, Tableau, odesolve
 
 from .problems import kepler, kepler_exact, kepler_start
 
-FIXED = ("euler", "rk4", "ck54", "cfrlddrk64", "williamson3", "trapezoid")  # methods without an error estimate
+FIXED = (  # methods without an error estimate
+    "euler", "rk4", "ck54", "cfrlddrk64", "williamson3", "trapezoid", "implicit_midpoint", "gauss4", "gauss6"
+)  # fmt: skip
 ADAPTIVE = [name for name, method in METHODS.items() if name not in FIXED and method.order > 1]
 
 
