@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import constant, pullback
+from ...core import MorulaError, constant, pullback, stop_gradient
 from ..jacobians import DenseJacobian
 from ..loop import Run, adaptive_steps
 from ..problem import Problem, vector_field
@@ -41,6 +41,9 @@ from .records import Record, record_of, state_at
 
 if TYPE_CHECKING:
     from ..integration import Integration
+
+APART = 100.0
+"""How far the state of the backward solve may be from that of the forward solve at a saved time, in tolerances."""
 
 
 class AdjointEquation:
@@ -97,6 +100,8 @@ class AdjointEquation:
         else:
             v = lam
         run = self._solved(record, theta, times, v, saved)
+        if self.is_backsolve:
+            self.check_return(run.y[:n], rows[0], times[0])
         found = run.y[n:] if self.is_backsolve else run.y
         dy0 = found[:n] + np.dot(at_start.astype(g.dtype), g)
         dtheta = np.real(found[n:]) if self.has_integral else np.zeros(len(theta))
@@ -106,6 +111,16 @@ class AdjointEquation:
             dforcing = pulled_forcing(record, run.record, skip, n, shape)
         dts = pulled_times(self.rhs(theta), times, rows, g, dy0)
         return size * dy0, size * dtheta.astype(theta.dtype), size * dts, size * dforcing
+
+    def check_return(self, y: NDArray[Any], saved: NDArray[Any], t: Any) -> None:
+        """Raise an error if the backward solve came to another state than the one that was saved."""
+        scaled = np.abs(y - saved) / (self.integration.atol + self.integration.rtol * np.abs(saved))
+        apart = np.sqrt(np.mean(scaled**2))
+        if not apart <= APART:
+            raise MorulaError(
+                f'adjoint="backsolve" is unstable here: at t = {t:.6g} the backward solve is {apart:.3g} tolerances from the '
+                f'state, of which up to {APART:g} are taken for accurate; "interpolating" keeps the states'
+            )
 
     def _solved(
         self,
@@ -120,7 +135,7 @@ class AdjointEquation:
         n = saved.rows.shape[1]
         rtol, atol = tolerances_of(self.options, i.rtol, i.atol)
         scale = 1.0 / np.maximum(1.0, np.abs(theta))
-        absolute = np.concatenate([np.full(n, atol), atol * constant(_same)(scale)]) if self.has_integral else atol
+        absolute = np.concatenate([np.full(n, atol), atol * stop_gradient(scale)]) if self.has_integral else atol
         form: Any = DenseJacobian()
         if not self.is_backsolve:
             form = AdjointForm(i.form, self.rhs(theta), lambda t: state_at(record, t), n)
@@ -204,7 +219,10 @@ class _Saved:
         n = self.rows.shape[1]
         if not self.equation.is_backsolve:
             return np.concatenate([v[:n] + self.kicks[j], v[n:]])
-        y = np.where(self.counts[j] > 0, self.sums[j] / np.maximum(self.counts[j], 1.0), v[:n])
+        saved = self.sums[j] / np.maximum(self.counts[j], 1.0)
+        if self.counts[j] > 0:
+            self.equation.check_return(v[:n], saved, t)
+        y = np.where(self.counts[j] > 0, saved, v[:n])
         return np.concatenate([y, v[n : 2 * n] + self.kicks[j], v[2 * n :]])
 
 
@@ -228,11 +246,6 @@ def _size(g: NDArray[Any]) -> float:
     """Return the largest number of the cotangents, by which they are divided: the tolerances are relative to it."""
     size = float(np.max(np.abs(g))) if g.size else 0.0
     return size if size > 0.0 else 1.0
-
-
-@constant
-def _same(x: NDArray[Any]) -> NDArray[Any]:
-    return x
 
 
 @constant

@@ -6,6 +6,9 @@ With the increment P_h(t, y) of an explicit Runge-Kutta step of size h from y at
 
 and z = z_new + P_(-h)(t + h, y_new), y = (y_new - (1 - c) z - P_h(t, z)) / c undo it. The order is that of the method.
 
+With steps that the coupling does not damp, y and z part; with a coupling below 1, undoing a step multiplies its rounding errors by
+1 / c. Both end in numbers that are no solution, so both are measured (APART, LOST).
+
 Source: S. McCallum, J. Foster, Efficient, accurate and stable gradients for neural ODEs, arXiv:2410.11648 (2024).
 """
 
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import constant, pullback, stop_gradient
+from ...core import MorulaError, constant, pullback, stop_gradient
 from ..arguments import stops_between
 from ..jacobians import DenseJacobian
 from ..loop import Run, adaptive_steps
@@ -30,6 +33,12 @@ from .records import Record, record_of
 
 if TYPE_CHECKING:
     from ..integration import Integration
+
+APART = 30.0
+"""How far y and z may be from each other at a saved time, in tolerances."""
+
+LOST = 1.0
+"""How far the first y and z, computed from the last ones, may be from y0, in tolerances."""
 
 
 class ReversibleStepper(Stepper):
@@ -113,7 +122,20 @@ class Reversal:
         stops = stop_gradient(_stops(i.tstops, stop_gradient(times)))
         settings = i.control, rtol, atol, i.first_step, i.max_step, i.max_steps
         v = np.concatenate([y, y])
-        return adaptive_steps(stepper, problem, v, times, stops, *settings, None, False, is_timed=True)
+        run = adaptive_steps(stepper, problem, v, times, stops, *settings, None, False, is_timed=True)
+        apart = self.distance(run.rows[:, :n] - run.rows[:, n:], np.max(np.abs(run.rows[:, :n]), axis=0))
+        if run.code <= 1 and not apart <= APART:
+            raise MorulaError(
+                f'the steps of adjoint="reversible" are unstable here: its two states are {apart:.3g} tolerances apart, of '
+                f"which up to {APART:g} are taken for accurate; give smaller tolerances or a max_step, or take another "
+                "adjoint"
+            )
+        return run
+
+    def distance(self, difference: NDArray[Any], size: NDArray[Any]) -> float:
+        """Return the largest root mean square of the rows of a difference (k, n), in tolerances of states of a size (n,)."""
+        scaled = np.abs(difference) / (self.integration.atol + self.integration.rtol * size)
+        return stop_gradient(np.sqrt(np.max(np.mean(scaled**2, axis=1))))
 
     def solve(self, y: NDArray[Any], theta: NDArray[Any], times: NDArray[Any]) -> Record:
         """Solve forwards; the record has the beginnings and ends of the steps, and the last y and z as its only state."""
@@ -149,6 +171,12 @@ class Reversal:
             dv = dv + np.concatenate([kicks[k + 1], np.zeros(n, g.dtype)])
             found = pullback(lambda v, theta, t=t, t_new=t_new: step(t, t_new, v, theta), v, theta)[1](dv)
             dv, dtheta = found[0], dtheta + found[1]
+        lost = self.distance((v - np.concatenate([y, y])).reshape(2, n), np.max(np.abs(rows), axis=0))
+        if not lost <= LOST:
+            raise MorulaError(
+                f'the steps of adjoint="reversible" could not be undone: they lead back to a state that is {lost:.3g} '
+                "tolerances from the first one; give a coupling nearer to 1, or take another adjoint"
+            )
         dy0 = dv[:n] + dv[n:] + kicks[0]
         f = stepper.problem.rhs
         return dy0, dtheta, pulled_times(f, times, rows, g, dy0), np.zeros(shape, g.dtype)

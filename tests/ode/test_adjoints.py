@@ -22,6 +22,10 @@ def lotka(t, y, p):
     return np.stack([p[0] * y[0] - p[1] * y[0] * y[1], p[3] * y[0] * y[1] - p[2] * y[1] + 0.1 * t])
 
 
+def forced(t, y, p):
+    return -p * (y - np.cos(t))
+
+
 def loss(adjoint, y0, p, ts, **options):
     given = {"method": "vern7", "rtol": 1e-9, "atol": 1e-9, **options}
     return np.sum(W * odesolve(lotka, y0, ts, p, adjoint=adjoint, **given).y ** 2)
@@ -271,6 +275,34 @@ class TestErrors:
     def test_some_see_only_the_arguments(self, name):
         with pytest.raises(mo.BadInput, match="f may depend on more: it is a closure"):
             mo.grad(lambda k: odesolve(lambda t, y: -k * y, 1.0, [0.0, 1.0], adjoint=name).y[-1])(1.0)
+
+    @pytest.mark.parametrize(
+        ("adjoint", "t", "rtol", "text"),
+        [
+            (
+                "backsolve",
+                4.0,
+                1e-6,
+                'adjoint="backsolve" is unstable here: at t = 0 the backward solve is .* tolerances from',
+            ),
+            (
+                "reversible",
+                4.0,
+                1e-4,
+                'the steps of adjoint="reversible" are unstable here: its two states are .* apart',
+            ),
+            (
+                Adjoint("reversible", coupling=0.3),
+                9.0,
+                1e-6,
+                "could not be undone: they lead back to a state that is .* from",
+            ),
+        ],
+    )
+    def test_an_unstable_backward_solve_is_an_error(self, adjoint, t, rtol, text):
+        """Their gradients are wrong by any factor; the problem is of Prothero and Robinson's kind."""
+        with pytest.raises(mo.MorulaError, match=text):
+            mo.grad(lambda p: odesolve(forced, 1.0, [0.0, t], p, adjoint=adjoint, rtol=rtol, atol=rtol).y[-1])(8.0)
 
     @pytest.mark.parametrize("name", ["backsolve", "interpolating"])
     def test_an_adjoint_equation_that_is_not_solved_is_an_error(self, name):
