@@ -56,6 +56,11 @@ def equal_steps(
         h = (float(ts[i + 1]) - t) / steps
         for j in range(steps):
             y, stages = stepper.step(problem, t + j * h, t + (j + 1) * h, y, memory)
+            if not stepper.is_found(stages):
+                raise BadInput(
+                    f"the stages of {stepper.name} were not found at t = {t + j * h:.6g}: Newton's method does not converge for "
+                    f"steps of {h:.3g}; give more steps"
+                )
             memory = stepper.advance(stages)
             count += stepper.spent(stages)
         ys[i + 1] = y

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ..core import constant, implicit
 from .problem import Problem
 
-MOST = 10
-"""Iterations after which a stage has failed."""
+ROUNDING = 64.0
+"""Newton's method may stop when its steps are smaller than this multiple of the rounding error of the state."""
 
 
 @constant
@@ -33,14 +33,17 @@ def newton(
     def change(u: NDArray[Any]) -> NDArray[Any]:
         return -solve(problem.massed((u - base) / weight) - problem.rhs(t, u))
 
-    return iterated(problem, change, guess, problem.atol + problem.rtol * np.abs(base))
+    return iterated(problem, change, guess, base)
 
 
 @constant
 def iterated(
-    problem: Problem, change: Callable[[NDArray[Any]], NDArray[Any]], u: NDArray[Any], scale: Any
+    problem: Problem, change: Callable[[NDArray[Any]], NDArray[Any]], u: NDArray[Any], y: NDArray[Any]
 ) -> tuple[NDArray[Any], bool, int]:
-    """Return u + change(u), iterated until that error is small beside ``scale``, whether it is, and the iterations."""
+    """Return u + change(u), iterated until that error is small beside the tolerance or the rounding error of a state y,
+    whether it is, and the iterations."""
+    scale = problem.atol + problem.rtol * np.abs(y)
+    smallest = 1e-3 * problem.kappa * scale + ROUNDING * np.finfo(y.dtype).eps * np.abs(y)
     count, before = 0, 0.0
     is_found, is_going = False, True
     while is_going:
@@ -54,9 +57,10 @@ def iterated(
             size == 0.0
             or (count > 1 and rate < 1.0 and rate / (1.0 - rate) * size <= problem.kappa)
             or size <= 1e-3 * problem.kappa
+            or bool((np.abs(step) <= smallest).all())
         ):
             is_found = True
-        is_going = not is_found and count < MOST and rate < 1.0 and size < 1e300
+        is_going = not is_found and count < problem.most_iterations and rate < 1.0 and size < 1e300
         before = size
     return u, is_found, count
 

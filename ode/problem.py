@@ -48,6 +48,8 @@ class Problem:
         tightest = float(np.min(rtol))
         self.kappa = max(10 * 2e-16 / tightest, min(1e-2, sqrt(tightest))) if tightest > 0 else 1e-3
         """The error of a stage of an implicit method relative to the tolerance of the step (RADAU5's choice)."""
+        self.most_iterations = 10
+        """Iterations of Newton's method after which a stage has failed: a shorter step is then cheaper."""
 
     def without_mass(self) -> Problem:
         """Return the same equation as y' = M^-1 f, for a regular M."""

@@ -173,6 +173,7 @@ def odesolve(
             raise BadInput(
                 'steps goes together with adjoint="discrete" and error_control="solution" only; leave out steps, or these'
             )
+        problem.most_iterations = 50  # no shorter step is tried
         rows, stats = equal_steps(stepper_of(chosen, y.dtype, relative, absolute), problem, y, times, steps)
         return Solution(times, unpack(rows, leaves), stats, SUCCESS, chosen.name, times[-1], unpack(rows[-1], leaves))
     if not np.all(relative + absolute > 0):

@@ -61,6 +61,9 @@ class AdditiveStepper(Stepper):
     def error(self, h: float, stages: Any) -> NDArray[Any]:
         return stages[3]
 
+    def is_found(self, stages: Any) -> bool:
+        return bool(np.isfinite(stages[3]).all())
+
     def spent(self, stages: Any) -> int:
         return stages[4]
 
@@ -109,6 +112,6 @@ def _search(
         k[i] = (u - base) / weight
         k[s + i] = _nonstiff(problem, time, u)
     if not stepper.is_adaptive:
-        return stages, np.zeros((1, len(y))), count
+        return stages, np.full((1, len(y)), 0.0 if is_found else np.inf), count
     error = solve(h * np.dot(stepper.error_weights, k)) / weight
     return stages, np.where(is_found, np.abs(error), np.inf)[None], count

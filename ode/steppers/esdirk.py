@@ -53,6 +53,9 @@ class EsdirkStepper(Stepper):
     def error(self, h: float, stages: Any) -> NDArray[Any]:
         return stages[2]
 
+    def is_found(self, stages: Any) -> bool:
+        return bool(np.isfinite(stages[2]).all())
+
     def spent(self, stages: Any) -> int:
         return stages[3]
 
@@ -89,7 +92,7 @@ def _search(
         stages[i - 1] = u
         k[i] = (u - base) / weight
     if not stepper.is_adaptive:
-        return stages, np.zeros((1, len(y))), count
+        return stages, np.full((1, len(y)), 0.0 if is_found else np.inf), count
     error = solve(problem.massed(h * np.dot(stepper.error_weights, k))) / weight
     return stages, np.where(is_found, np.abs(error), np.inf)[None], count
 

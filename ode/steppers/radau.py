@@ -52,6 +52,9 @@ class RadauStepper(Stepper):
     def error(self, h: float, stages: Any) -> NDArray[Any]:
         return stages[3]
 
+    def is_found(self, stages: Any) -> bool:
+        return bool(np.isfinite(stages[3]).all())
+
     def spent(self, stages: Any) -> int:
         return stages[4]
 
@@ -133,7 +136,7 @@ def _search(
             total = total + np.real(tableau.from_modes[:, i + 1][:, None] * mode)
         return total
 
-    z, is_found, count = iterated(problem, change, z, scale)
+    z, is_found, count = iterated(problem, change, z, y)
     defect = problem.massed(np.dot(tableau.error / h, z))
     error = real(slope + defect)
     ratio = error / scale

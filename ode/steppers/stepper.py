@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Stepper:
     """One step of a method; a family of methods overrides what differs.
@@ -12,6 +14,7 @@ class Stepper:
     y_new, stages = stepper.step(problem, t, t_new, y, memory)
     error = stepper.error(h, stages)                        (m, n): estimates of the local error; with
                                                             ``is_variable_order``, those that its ``orders`` take
+    found = stepper.is_found(stages)                        whether the equations of an implicit step were solved
     count = stepper.spent(stages)                           the number of evaluations of f in the step
     memory = stepper.advance(stages)                        after the step was accepted
     c = stepper.polynomial(problem, t, t_new, y, stages)        (degree, n): y(t + theta h) = y + sum_j c[j] theta^(j + 1)
@@ -37,3 +40,6 @@ class Stepper:
     """The number of Jacobians in a step."""
     factorisations = 0
     """The number of factorisations in a step."""
+
+    def is_found(self, stages: Any) -> bool:
+        return True

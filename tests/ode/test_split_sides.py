@@ -116,6 +116,12 @@ def test_bad_input(change, message):
         odesolve(**arguments)
 
 
+def test_stages_that_are_not_found():
+    split = Split(lambda t, y: y * y, lambda t, y: 0 * y)
+    with np.errstate(all="ignore"), pytest.raises(mo.BadInput, match="the stages of kencarp4 were not found at t = 0"):
+        odesolve(split, 1.0, [0.0, 4.0], method="kencarp4", steps=1)
+
+
 def test_a_method_of_ones_own():
     """The trapezoidal rule for one part and Heun's method for the other."""
     method = additive(esdirk("trapezoid_heun", 2, 0.5, [[0.5]]), [[1.0]])
