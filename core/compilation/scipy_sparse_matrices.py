@@ -6,15 +6,14 @@ import operator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import bsr_array, csr_array, dia_array, issparse
+from scipy.sparse import bsr_array, csr_array, dia_array
 from scipy.sparse._sparsetools import csr_matmat_maxnnz  # type: ignore[import-not-found]
 from scipy.sparse.linalg import splu, spsolve, spsolve_triangular
-from scipy.sparse.linalg._dsolve._superlu import gssv  # type: ignore[import-not-found]
 
 from ..ir.typed import cast
 from ..rules.registry import LOWERINGS
 from ..rules.sparse_equations import solution as kept_solution, triangular
-from ..rules.sparse_programs import diagonals_of_product, product_places
+from ..rules.sparse_programs import diagonals_of_product, product_places, solved
 from ..specialise.constants import called_on_known, known_content
 from ..specialise.driven import SPECIAL
 from ..specialise.traced import NeedsConcrete, Traced
@@ -96,25 +95,8 @@ def _rows_of_diagonals(matrix: Any) -> Any:
 
 
 def solution(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
-    """``spsolve`` for one or several right-hand sides in an array, without writing into A."""
-    if not (issparse(A) and A.format in ("csr", "csc")):
-        return spsolve(A, b, permc_spec, use_umfpack)
-    if issparse(b):  # no entry of the result is known to be zero
-        X = np.reshape(solution(A, b.toarray(), permc_spec), b.shape)
-        i, j = np.indices(X.shape)
-        return A.__class__((np.ravel(X), (np.ravel(i), np.ravel(j))), shape=X.shape)
-    b = np.asarray(b)
-    m, n = A.shape
-    if m != n:
-        raise ValueError(f"matrix must be square (has shape {(m, n)})")
-    if b.shape[0] != n:
-        raise ValueError(f"matrix - rhs dimension mismatch ({A.shape} - {b.shape[0]})")
-    dtype = np.result_type(A.data, b, np.float32)
-    options = {"ColPerm": permc_spec}
-    x, _ = gssv(
-        n, len(A.data), A.data.astype(dtype), A.indices, A.indptr, b.astype(dtype), int(A.format == "csc"), options
-    )
-    return np.ravel(x) if b.ndim == 2 and b.shape[1] == 1 else x
+    """``spsolve``; a singular matrix gives NaN for a b that is an array, and an error for a sparse one."""
+    return solved(A, b, permc_spec)[0]
 
 
 class Factors:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import _sparsetools as kernels
+from scipy.sparse import _sparsetools as kernels, csc_array, issparse
+from scipy.sparse.linalg import splu
 from scipy.sparse.linalg._dsolve import _superlu
 
 from ..errors import BadInput
@@ -463,3 +464,31 @@ def like_a_solution(n: int, nnz: int, data: Any, indices: Any, indptr: Any, b: A
 
 runs_compiled(solution, sample=like_a_solution)
 model(_superlu.gssv, gssv)
+
+
+# Solutions
+
+
+def solved(A: Any, b: Any, permc_spec: Any = None) -> tuple[Any, int]:
+    """Compute what ``spsolve`` does, without writing into A; the int is not 0 if A is singular, and the solution NaN then.
+
+    A sparse solution has all its entries, since each of them has a derivative, also one that is zero.
+    """
+    if not (issparse(A) and A.format in ("csr", "csc")):
+        A = csc_array(A)
+    m, n = A.shape
+    if m != n:
+        raise ValueError(f"matrix must be square (has shape {(m, n)})")
+    if b.shape[0] != n if issparse(b) else np.shape(b)[:1] != (n,):
+        raise ValueError(f"matrix - rhs dimension mismatch ({A.shape} - {np.shape(b)[0]})")
+    if issparse(b) and b.ndim == 2 and b.shape[1] != 1:
+        X = splu(A.tocsc(), permc_spec).solve(b.toarray())
+        i, j = np.indices(X.shape)
+        return A.__class__((np.ravel(X), (np.ravel(i), np.ravel(j))), shape=X.shape), 0
+    b = b.toarray() if issparse(b) else np.asarray(b)
+    dtype = np.result_type(A.data, b, np.float32)
+    options = {"ColPerm": permc_spec}
+    x, info = _superlu.gssv(
+        n, len(A.data), A.data.astype(dtype), A.indices, A.indptr, b.astype(dtype), int(A.format == "csc"), options
+    )
+    return (np.ravel(x) if b.ndim == 2 and b.shape[1] == 1 else x), info

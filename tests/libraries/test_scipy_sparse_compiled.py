@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,40 @@ def test_an_index_out_of_range_is_an_error_in_native_code(by_columns: bool, dtyp
         product(ROWS.data, np.array([0, 2, -4, 0, 1, 2], dtype))
 
 
+def inverse_of(x: Any) -> Any:
+    """The inverse of a matrix of two triangles: where an entry is zero, so are entries of the inverse."""
+    a = sp.csc_array((np.append(x, [1.0, 2.0, 4.0]), ([0, 1, 0, 1, 2], [1, 2, 0, 1, 2])), shape=(3, 3))
+    return linalg.inv(a).toarray()
+
+
+def solved_for(x: Any) -> Any:
+    return linalg.spsolve(sp.csc_array(ROWS), sp.csc_array((x, ([0, 1, 2], [0, 0, 1])), shape=(3, 2))).toarray()
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("f, x", [(inverse_of, [0.0, 0.0]), (inverse_of, [0.0, 3.0]), (solved_for, [0.0, 0.0, 0.0])])
+def test_entries_of_sparse_solutions_that_are_zero_have_derivatives(f: Any, x: Any, path: str) -> None:
+    check_gradient(path, _weighted(f), np.array(x))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_singular_matrices(path: str) -> None:
+    """SciPy gives NaN, and an error for sparse right-hand sides."""
+
+    def of_triangle(solve: Any) -> Any:
+        def f(x: Any) -> Any:
+            return np.sum(solve(sp.csc_array((x, ([0, 1, 1], [0, 0, 1])), shape=(2, 2))))
+
+        return mo.grad(f) if path == "eager" else mo.jit(mo.grad(f), target=path)
+
+    singular = np.array([1.0, 2.0, 0.0])
+    with pytest.raises(RuntimeError, match="Factor is exactly singular"):
+        of_triangle(lambda a: linalg.inv(a).toarray())(singular)
+    with pytest.warns(linalg.MatrixRankWarning) if path == "eager" else nullcontext():
+        found = of_triangle(lambda a: linalg.spsolve(a, np.ones(2)))(singular)
+    assert np.isnan(found).all()
+
+
 def of_matrix(a: Any, x: Any) -> Any:
     return np.sum((a @ x) ** 2) + np.sum((a @ np.reshape(np.append(x, x), (3, 2))) ** 3) + np.sum(a.T @ x)
 
@@ -191,8 +226,6 @@ def of_equations(a: Any, x: Any) -> Any:
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.coo_array])
 @pytest.mark.parametrize("f", [of_matrix, of_equations])
 def test_a_gradient_with_respect_to_a_matrix(f: Any, kind: Any, target: str) -> None:
-    if f is of_equations and kind is sp.coo_array:
-        pytest.skip("spsolve warns of it")
     a, x = kind(ROWS), X[:3]
     value, (da, dx) = mo.jit(mo.value_and_grad(f, (0, 1)), target=target)(a, x)
     expected, (ea, ex) = mo.value_and_grad(f, (0, 1))(a, x)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from bisect import bisect_left
 from typing import Any
 
 import numpy as np
 from scipy.sparse import _csparsetools, _sparsetools, dok_array
-from scipy.sparse.linalg import SuperLU, spsolve_triangular
+from scipy.sparse.linalg import MatrixRankWarning, SuperLU, spsolve, spsolve_triangular
 from scipy.sparse.linalg._dsolve import _superlu
 
 from ...rules import find_rule
 from ...rules.registry import handles
 from ...rules.sparse_equations import factored_solution, solution, triangular
 from ...rules.sparse_pairs import OPERATIONS, combined, merged, multiplied, product_pattern
+from ...rules.sparse_programs import solved
 from ...values.numbers import NO_KEYWORDS, call_on
 from ..arrays.apply import record_rule
 from ..recorded.access import getitem
@@ -50,6 +52,15 @@ def solve_factored(tape: Tape, factors: Any, b: Any, trans: str = "N") -> Any:
     y = call_on(tape.parent, factors.solve, b, trans)
     rule: Any = find_rule(factored_solution)
     return record_rule(tape, rule, y, (factors.solve, *matrix, b, trans), NO_KEYWORDS)
+
+
+@handles(spsolve)
+def solve_sparse(tape: Tape, A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
+    """Solve; SciPy would drop the entries of a sparse solution that are zero, and fill a singular one with a constant."""
+    x, info = call(tape, solved, A, b, permc_spec)
+    if info != 0:
+        warnings.warn("Matrix is exactly singular", MatrixRankWarning, stacklevel=2)
+    return x
 
 
 @handles(spsolve_triangular)
