@@ -99,11 +99,7 @@ class Controller:
 
         The step is 0, and ``code`` says why, if none can be tried.
         """
-        last = len(self.stops) - 1
-        if last:
-            while self.stop < last and (self.stops[self.stop] in (t, self.stops[last], self.start)):
-                self.stop += 1
-        rest = float(self.stops[self.stop]) - t
+        rest = self.rest(t)
         size = min(abs(self.step), self.max_step)
         if self.accepted + self.rejected >= self.max_steps:
             self.code = MAX_STEPS
@@ -114,6 +110,14 @@ class Controller:
             self.code = STEP_TOO_SMALL
             return 0.0, False
         return (size if rest > 0 else -size), False
+
+    def rest(self, t: float) -> float:
+        """Return the way from t to the next stop that is not there already."""
+        last = len(self.stops) - 1
+        if last:
+            while self.stop < last and (self.stops[self.stop] in (t, self.stops[last], self.start)):
+                self.stop += 1
+        return float(self.stops[self.stop]) - t
 
     @constant
     def resize(self, size: float) -> None:
@@ -190,14 +194,12 @@ class GivenSteps(Controller):
 
     @constant
     def propose(self, t: float) -> tuple[float, bool]:
-        last = len(self.stops) - 1
-        while self.stop < last and (self.stops[self.stop] in (t, self.stops[last], self.start)):
-            self.stop += 1
+        rest = self.rest(t)
         if self.accepted >= len(self.steps):
             self.code = MAX_STEPS
             return 0.0, False
         h = float(self.steps[self.accepted])
-        return h, h == self.stops[self.stop] - t
+        return h, h == rest
 
     @constant
     def accepts(self, stepper: Any, h: float, is_stop: bool, stages: Any, y: NDArray[Any], y_new: NDArray[Any]) -> bool:

@@ -196,7 +196,7 @@ runs_compiled(schur_form, triangular_equation, sylvester_by_schur, lyapunov_by_s
 def schur_form_by_columns(a: Any) -> Any:
     import scipy.linalg
 
-    return np.stack(scipy.linalg.schur(a, check_finite=False))
+    return np.stack(scipy.linalg.schur(a))
 
 
 def are_forms(*arrays: Any, **constants: Any) -> bool:
