@@ -82,6 +82,15 @@ def check_positive(value: Any, name: str) -> None:
         raise BadInput(f"{name} = {value!r}; it must be a positive number (its sign follows from ts)")
 
 
+def check_adaptive(rtol: Any, atol: Any, first_step: Any, max_step: Any, max_steps: Any) -> None:
+    """Check what steps that follow the error need."""
+    if not np.all(rtol + atol > 0):
+        raise BadInput("rtol and atol are both 0 for some component; no step could be accepted")
+    check_positive(first_step, "first_step")
+    check_positive(max_step, "max_step")
+    check_positive(max_steps, "max_steps")
+
+
 def span_with(ts: NDArray[Any], saveat: Any) -> NDArray[Any]:
     """Return the span of ``ts`` with the times ``saveat`` inside."""
     inner = times_of(saveat)

@@ -13,7 +13,7 @@ from ..core import BadInput, stop_gradient
 from .adjoints.options import Adjoint, adjoint_of, check_fits, choice
 from .adjoints.solving import solved
 from .arguments import (
-    check_positive,
+    check_adaptive,
     chosen_method,
     span_with,
     step_control as chosen_control,
@@ -176,11 +176,7 @@ def odesolve(
         problem.most_iterations = 50  # no shorter step is tried
         rows, stats = equal_steps(stepper_of(chosen, y.dtype, relative, absolute), problem, y, times, steps)
         return Solution(times, unpack(rows, leaves), stats, SUCCESS, chosen.name, times[-1], unpack(rows[-1], leaves))
-    if not np.all(relative + absolute > 0):
-        raise BadInput("rtol and atol are both 0 for some component; no step could be accepted")
-    check_positive(first_step, "first_step")
-    check_positive(max_step, "max_step")
-    check_positive(max_steps, "max_steps")
+    check_adaptive(relative, absolute, first_step, max_step, max_steps)
     control = chosen_control(step_control)
     watch = watch_of(events, args, leaves, y.dtype)
     is_direct = matrix is not None or isinstance(f, Split)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...core import BadInput, stop_gradient
 from ..arguments import (
-    check_positive,
+    check_adaptive,
     chosen_method,
     step_control as chosen_control,
     stops_between,
@@ -96,11 +96,7 @@ def ddesolve(
     if not np.all(np.isfinite(y)):
         raise BadInput(f"the state at the start holds a value that is not finite: {first!r}")
     relative, absolute = tolerance(rtol, "rtol", size, leaves), tolerance(atol, "atol", size, leaves)
-    if not np.all(relative + absolute > 0):
-        raise BadInput("rtol and atol are both 0 for some component; no step could be accepted")
-    check_positive(first_step, "first_step")
-    check_positive(max_step, "max_step")
-    check_positive(max_steps, "max_steps")
+    check_adaptive(relative, absolute, first_step, max_step, max_steps)
     given, is_single = _lags(lags)
     problem = DelayProblem(f, args, history, given, is_single, start, leaves, y.dtype)
     for i, lag in enumerate(given):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...core import BadInput, constant, stop_gradient
-from ..arguments import check_positive, check_steps, step_control as chosen_control, times_of, tolerance
+from ..arguments import check_adaptive, check_steps, step_control as chosen_control, times_of, tolerance
 from ..control import SUCCESS, StepControl
 from ..events import watch_of
 from ..loop import adaptive_steps, equal_steps
@@ -129,11 +129,7 @@ def sdesolve(
         rows, stats = equal_steps(stepper, problem, y, times, steps)  # type: ignore[arg-type]
         return Solution(times, unpack(rows, leaves), stats, SUCCESS, chosen.name, times[-1], unpack(rows[-1], leaves))
     relative, absolute = tolerance(rtol, "rtol", size, leaves), tolerance(atol, "atol", size, leaves)
-    if not np.all(relative + absolute > 0):
-        raise BadInput("rtol and atol are both 0 for some component; no step could be accepted")
-    check_positive(first_step, "first_step")
-    check_positive(max_step, "max_step")
-    check_positive(max_steps, "max_steps")
+    check_adaptive(relative, absolute, first_step, max_step, max_steps)
     if first_step is None:
         slope, spread = drift(float(times[0]), y), diffusion(float(times[0]), y)
         first_step = _first_step(y, slope, spread, float(times[-1] - times[0]), relative, absolute)

@@ -49,6 +49,13 @@ class Equations(Residuals):
         residual = self.flat(self.function(self.layout.structure(x), *self.args))
         return residual - x if self.is_fixed_point else residual
 
+    def is_finite(self, evaluation: Vector, is_start: bool) -> bool:
+        """Return whether an evaluation is finite; one at the start must be."""
+        found = bool(np.all(np.isfinite(evaluation)))
+        if is_start and not found:
+            raise BadInput(f"{self.solver}: {self.role}(x0) holds NaN or Inf; expected a start at which it is finite")
+        return found
+
     def structured(self, f: Callable[..., Any], x: Any, args: tuple[Any, ...]) -> Any:
         """Return the equations of ``f`` at the user's structure in that structure.
 

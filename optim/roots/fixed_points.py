@@ -129,7 +129,7 @@ class AndersonSearch(RootSearch):
         self.is_start, self.moved, self.code, self.iterations, self.evaluations = True, False, RUNNING, 0, 0
 
     def learn(self, problem: Any, evaluation: Vector) -> None:
-        check_finite(problem, evaluation, self.is_start)
+        problem.is_finite(evaluation, self.is_start)
         if self.memory > 0 and not self.is_start:
             row = self.stored % self.memory
             self.steps[row] = self.trial - self.point
@@ -163,7 +163,7 @@ class AitkenSearch(RootSearch):
         self.is_start, self.moved, self.code, self.iterations, self.evaluations = True, False, RUNNING, 0, 0
 
     def learn(self, problem: Any, evaluation: Vector) -> None:
-        check_finite(problem, evaluation, self.is_start)
+        problem.is_finite(evaluation, self.is_start)
         before = self.residual
         following = self.trial + evaluation
         if self.is_second:
@@ -183,9 +183,3 @@ class AitkenSearch(RootSearch):
             self.code = CONVERGED
         elif not math.isfinite(self.value):
             self.code = STAGNATED
-
-
-def check_finite(problem: Any, evaluation: Vector, is_start: bool) -> None:
-    """Refuse a start at which g is not finite."""
-    if is_start and not np.all(np.isfinite(evaluation)):
-        raise BadInput("fixed_point: g(x0) holds NaN or Inf; expected a start at which it is finite")

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core import BadInput
 from ..flatten import Vector
 from ..least_squares.losses import linear
 from ..least_squares.methods import FitSearch, LevenbergMarquardt
@@ -103,11 +102,7 @@ class NewtonSearch(RootSearch):
 
     def learn(self, problem: Equations, evaluation: Vector) -> None:
         there = evaluation
-        finite = bool(np.all(np.isfinite(there)))
-        if self.is_start and not finite:
-            raise BadInput(
-                f"{problem.solver}: {problem.role}(x0) holds NaN or Inf; expected a start at which it is finite"
-            )
+        finite = problem.is_finite(there, self.is_start)
         norm = float(np.linalg.norm(there))
         lower = finite and (norm <= (1.0 - 1e-4 * self.length) * self.value or not self.damped)
         taken, renew, fresh = self.is_start or lower, self.is_start, self.linearisation.is_fresh

@@ -49,11 +49,7 @@ class SpectralSearch(RootSearch):
         self.is_start, self.moved, self.code, self.iterations, self.evaluations = True, False, RUNNING, 0, 0
 
     def learn(self, problem: Any, evaluation: Vector) -> None:
-        finite = bool(np.all(np.isfinite(evaluation)))
-        if self.is_start and not finite:
-            raise BadInput(
-                f"{problem.solver}: {problem.role}(x0) holds NaN or Inf; expected a start at which it is finite"
-            )
+        finite = problem.is_finite(evaluation, self.is_start)
         square = float(evaluation @ evaluation) if finite else math.inf
         here = self.value**2 if not self.is_start else square
         length = self.back if self.is_back else self.ahead
