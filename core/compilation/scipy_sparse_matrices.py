@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import bsr_array, csr_array, dia_array
+from scipy.sparse._csparsetools import lil_insert  # type: ignore[import-not-found]
 from scipy.sparse._sparsetools import csr_matmat_maxnnz  # type: ignore[import-not-found]
 from scipy.sparse.linalg import splu, spsolve, spsolve_triangular
 
+from ..errors import BadInput
 from ..ir.typed import cast
 from ..rules.registry import LOWERINGS
 from ..rules.sparse_equations import solution as kept_solution, triangular
@@ -149,6 +151,23 @@ def factorised(
     return Factors(A, tuple(chosen.items()))
 
 
+def to_lists(trace: Any, matrix: Any, *args: Any, **kwargs: Any) -> Any:
+    """``tolil``."""
+    return without_lists(trace, trace.call(getattr, matrix, "data"))
+
+
+def without_lists(trace: Any, *args: Any) -> Any:
+    """Refuse to keep values that a compiled program computes in a matrix in LIL format."""
+    if not any(isinstance(x, Traced) for x in args):
+        return NotImplemented
+    raise BadInput(
+        "a sparse matrix in LIL format keeps its values in Python lists, which compiled programs do not have; build it from "
+        "triplets as a coo_array, or keep it in CSR format"
+    )
+
+
+SPECIAL[csr_array.tolil] = to_lists
+SPECIAL[lil_insert] = without_lists
 SPECIAL[csr_array._getnnz] = stored_entries  # type: ignore[attr-defined]
 SPECIAL[dia_array.tocsr] = from_diagonals
 for _kind in (csr_array, bsr_array):

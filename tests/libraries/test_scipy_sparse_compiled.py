@@ -214,6 +214,20 @@ def test_singular_matrices(path: str) -> None:
     assert np.isnan(found).all()
 
 
+def assigned(x: Any) -> Any:
+    a = sp.lil_array((3, 3))
+    a[0, 1] = x[0]
+    return a.tocsr()
+
+
+@pytest.mark.parametrize("f", [lambda x: made(x).tolil(), assigned])
+def test_matrices_of_lists_are_refused(f: Any) -> None:
+    with pytest.raises(
+        mo.BadInput, match="LIL format keeps its values in Python lists.*build it from triplets as a coo_array"
+    ):
+        mo.jit(lambda x: np.sum(f(x) @ np.ones(3)))(X)
+
+
 def of_matrix(a: Any, x: Any) -> Any:
     return np.sum((a @ x) ** 2) + np.sum((a @ np.reshape(np.append(x, x), (3, 2))) ** 3) + np.sum(a.T @ x)
 
