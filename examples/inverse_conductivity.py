@@ -2,7 +2,7 @@
 
 Currents are injected into a plate whose edge is grounded, in four places at a time: -div(k grad u) = q.  The potentials are
 measured in every cell, with one per cent of noise.  The misfit depends on log k through equations with 16,384 unknowns,
-assembled as a sparse matrix from triplets.  Conjugate gradients with a multigrid cycle solve them in about ten steps, and the
+assembled as a sparse matrix from triplets.  Conjugate gradients with a multigrid cycle solve them in about thirty steps, and the
 gradient with respect to all conductivities costs another such solve.  L-BFGS minimises the misfit and the total variation.
 
     python examples/inverse_conductivity.py [picture.png]
