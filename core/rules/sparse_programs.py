@@ -482,7 +482,8 @@ def solved(A: Any, b: Any, permc_spec: Any = None) -> tuple[Any, int]:
     if b.shape[0] != n if issparse(b) else np.shape(b)[:1] != (n,):
         raise ValueError(f"matrix - rhs dimension mismatch ({A.shape} - {np.shape(b)[0]})")
     if issparse(b) and b.ndim == 2 and b.shape[1] != 1:
-        X = splu(A.tocsc(), permc_spec).solve(b.toarray())
+        dtype = np.result_type(A.data, b.data, np.float32)
+        X = splu(A.tocsc().astype(dtype), permc_spec).solve(b.toarray().astype(dtype))
         i, j = np.indices(X.shape)
         return A.__class__((np.ravel(X), (np.ravel(i), np.ravel(j))), shape=X.shape), 0
     b = b.toarray() if issparse(b) else np.asarray(b)

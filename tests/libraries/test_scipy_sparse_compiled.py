@@ -197,6 +197,18 @@ def test_entries_of_sparse_solutions_that_are_zero_have_derivatives(f: Any, x: A
 
 
 @pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+def test_a_sparse_right_hand_side_of_another_dtype(dtype: Any, path: str) -> None:
+    b = sp.csc_array(np.array([[1.0, 0.0], [2.0, 3.0]], dtype))
+
+    def f(x: Any) -> Any:
+        solved = linalg.spsolve(sp.csc_array((x, ([0, 1, 1], [0, 0, 1])), shape=(2, 2)), b)
+        return np.sum(np.abs(solved.toarray()) ** 2)
+
+    check_gradient(path, f, np.array([1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("path", PATHS)
 def test_singular_matrices(path: str) -> None:
     """SciPy gives NaN, and an error for sparse right-hand sides."""
 
