@@ -76,7 +76,8 @@ def _search(
         slopes = np.stack([problem.rhs(times[i], y + z[i]) for i in range(len(times))])
         step = solve(slopes - np.dot(stepper.inverse / h, z)).reshape(z.shape)
         z = z + step
-        size = float(np.max(np.abs(step)) / (np.max(np.abs(y)) + np.max(np.abs(z)) + 1e-300))
+        state = np.max(np.abs(y), initial=0.0) + np.max(np.abs(z), initial=0.0)
+        size = float(np.max(np.abs(step), initial=0.0) / (state + 1e-300))
         count += 1
         # The last steps are rounding errors, which do not shrink.
         going = (

@@ -121,3 +121,7 @@ def test_stages_that_are_not_found(method, path):
 def test_equal_steps_only():
     with pytest.raises(mo.BadInput, match='method "gauss4" has no error estimate; give the number of steps'):
         odesolve(entangled, np.ones(2), [0, 1], 1.0, method="gauss4")
+
+
+def test_an_empty_state():
+    assert odesolve(lambda t, y: -y, np.zeros(0), [0, 1], method="gauss4", steps=3).y.shape == (2, 0)
