@@ -19,9 +19,11 @@ from .methods import METHODS, Multistep
 from .methods.additive import AdditiveTableau, additive
 from .methods.esdirk import EsdirkTableau, esdirk
 from .methods.extrapolation import Extrapolation, extrapolation
+from .methods.nystrom import NystromTableau, nystrom
 from .methods.rosenbrock import RosenbrockTableau, rosenbrock
 from .methods.tableau import Tableau, tableau
 from .methods.taylor import Taylor
+from .second_order import SecondOrder
 from .solution import Happened, IntegrationFailed, Solution, Stats, Status
 from .solve import odesolve
 from .split_sides import Split
@@ -43,6 +45,8 @@ __all__ = [
     "RosenbrockTableau",
     "IntegrationFailed",
     "Multistep",
+    "NystromTableau",
+    "SecondOrder",
     "Solution",
     "Split",
     "Splitting",
@@ -62,6 +66,7 @@ __all__ = [
     "extrapolation",
     "jacobian_pattern",
     "krylov_jacobian",
+    "nystrom",
     "odesolve",
     "rosenbrock",
     "split",

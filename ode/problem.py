@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..core import BadInput, jvp
 from .jacobians import DenseJacobian, GivenJacobian, Solver, VectorField
 from .mass import Mass
+from .second_order import SecondOrder
 from .split_sides import Split
 from .state import Leaf, pack, unpack
 
@@ -22,12 +23,13 @@ class Problem:
 
     f, args: the user's function and its further arguments. leaves: the layout of the state. dtype: of the vector.
     jacobian: the form of the Jacobian, for implicit methods. rtol, atol: the tolerances.
-    mass: M; None for the unit matrix. Of a ``Split``, ``parts`` are the vector fields.
+    mass: M; None for the unit matrix. Of a ``Split``, ``parts`` are the vector fields; of a ``SecondOrder``, ``acceleration`` is that of
+    the positions, which are the first half of the state.
     """
 
     def __init__(
         self,
-        f: Callable[..., Any] | Split,
+        f: Callable[..., Any] | Split | SecondOrder,
         args: tuple[Any, ...],
         leaves: Any,
         dtype: np.dtype[Any],
@@ -36,13 +38,17 @@ class Problem:
         atol: Any,
         mass: Mass | None = None,
     ) -> None:
+        self.parts: tuple[VectorField, VectorField] | None = None
         if isinstance(f, Split):
             stiff, nonstiff = vector_field(f.stiff, args, leaves, dtype), vector_field(f.nonstiff, args, leaves, dtype)
             self.rhs: VectorField = lambda t, y: stiff(t, y) + nonstiff(t, y)
-            self.parts: tuple[VectorField, VectorField] | None = (stiff, nonstiff)
+            self.parts = (stiff, nonstiff)
+        elif isinstance(f, SecondOrder):
+            acceleration = vector_field(f.acceleration, args, leaves[0], dtype)
+            self.acceleration = acceleration
+            self.rhs = lambda t, y: np.concatenate([y[len(y) // 2 :], acceleration(t, y[: len(y) // 2])])
         else:
             self.rhs = vector_field(f, args, leaves, dtype)
-            self.parts = None
         self.dtype, self.jacobian, self.rtol, self.atol, self.mass = dtype, jacobian, rtol, atol, mass
         self.matrix = None if mass is None else mass.matrix
         tightest = float(np.min(rtol))

@@ -30,6 +30,7 @@ from .loop import equal_steps
 from .mass import mass_of, regular, takes_singular
 from .methods import Method, RadauTableau, is_implicit
 from .problem import Problem
+from .second_order import SecondOrder, equation_for
 from .solution import Happened, IntegrationFailed, Solution, Stats, reason
 from .split_sides import Split, method_for
 from .state import Leaf, layout, pack, unpack
@@ -37,7 +38,7 @@ from .steppers import stepper_of
 
 
 def odesolve(
-    f: Callable[..., Any] | Split,
+    f: Callable[..., Any] | Split | SecondOrder,
     y0: Any,
     ts: ArrayLike,
     *args: Any,
@@ -63,7 +64,8 @@ def odesolve(
 
     Args:
         f: ``f(t, y, *args)`` takes a float t and the state in y0's structure; it returns dy/dt in the same structure.
-            Or ``Split(stiff, nonstiff)``, for "implicit_euler" and "kencarp3" to "kencarp5".
+            Or ``Split(stiff, nonstiff)``, for "implicit_euler" and "kencarp3" to "kencarp5"; or ``SecondOrder(acceleration)`` with y0 =
+            (q, q'), for "dprkn6" (6), "dprkn8" (8) and all others.
         y0: a number, an array of any shape, or dicts, lists, tuples and objects of them; float32 and complex are kept.
         ts: (m,) output times, rising or falling; equal neighbours are allowed. They do not restrict the adaptive steps.
         args: further arguments of f; gradients reach them.
@@ -124,9 +126,10 @@ def odesolve(
     """
     chosen = chosen_method(method, steps)
     options = adjoint_of(adjoint)
-    if not isinstance(f, Split) and not callable(f):
+    if not isinstance(f, (Split, SecondOrder)) and not callable(f):
         raise BadInput(f"f is {type(f).__name__}; odesolve needs a function f(t, y, *args) that returns dy/dt")
     chosen = method_for(f, chosen, mass)
+    f = equation_for(f, chosen, y0)
     times = times_of(ts)
     is_saving_steps = isinstance(saveat, str)
     if is_saving_steps and saveat != "steps":
@@ -152,7 +155,9 @@ def odesolve(
         raise BadInput(
             f"{chosen.name} solves complex systems, which the Krylov form of the Jacobian does not; choose bdf"
         )
-    if callable(mass) and not isinstance(f, Split):  # a Split has no mass
+    if mass is not None and isinstance(f, SecondOrder):
+        raise BadInput(f"{chosen.name} has no mass; let the acceleration divide by it")
+    if callable(mass) and not isinstance(f, (Split, SecondOrder)):
         if not isinstance(leaves, Leaf) or len(leaves.shape) != 1:
             raise BadInput("mass is a function, which needs a state that is a vector (n,); give y0 as a vector")
         f, mass = regular(f, mass), None
@@ -179,9 +184,9 @@ def odesolve(
     check_adaptive(relative, absolute, first_step, max_step, max_steps)
     control = chosen_control(step_control)
     watch = watch_of(events, args, leaves, y.dtype)
-    is_direct = matrix is not None or isinstance(f, Split)
+    is_direct = matrix is not None or isinstance(f, (Split, SecondOrder))
     if is_direct and (options.name not in ("auto", "discrete") or error_control != "solution"):
-        what = "mass" if matrix is not None else "a Split"
+        what = "mass" if matrix is not None else "a Split" if isinstance(f, Split) else chosen.name
         raise BadInput(f'{what} goes together with adjoint="discrete" and error_control="solution" only')
     asked = "events" if watch is not None else "is_dense" if is_dense else 'saveat="steps"' if is_saving_steps else ""
     check_fits(options, chosen, asked, error_control)

@@ -19,6 +19,7 @@ from .gauss import GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, GaussTableau
 from .low_order import BOSH3, EULER, HEUN, MIDPOINT, RALSTON, RK4
 from .low_storage import CALVO64, CARPENTER_KENNEDY54, KENNEDY43, KENNEDY54, WILLIAMSON3
 from .multistep import ADAMS, BDF, Multistep
+from .nystrom import DPRKN6, DPRKN8, NystromTableau, nystrom
 from .order5 import DOPRI5, TSIT5
 from .radau import RADAU5, RADAU9, RADAU13, RadauTableau
 from .rosenbrock import RODAS4, RODAS5P, ROS3P, ROS34PW2, ROSENBROCK23, RosenbrockTableau
@@ -33,6 +34,7 @@ Method = (
     | EsdirkTableau
     | RadauTableau
     | GaussTableau
+    | NystromTableau
     | AdditiveTableau
     | Multistep
     | Extrapolation
@@ -46,7 +48,7 @@ METHODS: dict[str, Method] = {
         EULER, MIDPOINT, HEUN, RALSTON, RK4, BOSH3, DOPRI5, TSIT5, VERN6, VERN7, VERN8, DOP853, VERN9,
         WILLIAMSON3, CARPENTER_KENNEDY54, CALVO64, KENNEDY43, KENNEDY54, ROSENBROCK23, ROS3P, ROS34PW2, RODAS4, RODAS5P,
         IMPLICIT_EULER, TRAPEZOID, TRBDF2, KVAERNO3, KVAERNO4, KVAERNO5, KENCARP3, KENCARP4, KENCARP5,
-        RADAU5, RADAU9, RADAU13, IMPLICIT_MIDPOINT, GAUSS4, GAUSS6, ADAMS, GBS, TAYLOR, BDF, AUTO,
+        RADAU5, RADAU9, RADAU13, IMPLICIT_MIDPOINT, GAUSS4, GAUSS6, DPRKN6, DPRKN8, ADAMS, GBS, TAYLOR, BDF, AUTO,
     )
 }  # fmt: skip
 """The name of a method -> its coefficients."""
@@ -59,7 +61,9 @@ def is_implicit(method: Method) -> bool:
     (True, False)
     """
     return (
-        method.is_stiff if isinstance(method, Multistep) else not isinstance(method, (Tableau, Taylor, Extrapolation))
+        method.is_stiff
+        if isinstance(method, Multistep)
+        else not isinstance(method, (Tableau, NystromTableau, Taylor, Extrapolation))
     )
 
 
@@ -72,11 +76,13 @@ __all__ = [
     "GaussTableau",
     "Method",
     "Multistep",
+    "NystromTableau",
     "RadauTableau",
     "RosenbrockTableau",
     "Tableau",
     "Taylor",
     "additive",
     "is_implicit",
+    "nystrom",
     "tableau",
 ]

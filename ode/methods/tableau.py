@@ -101,12 +101,12 @@ def tableau(
     >>> ralston.a.tolist()[1], ralston.c.tolist()[1]
     ([0.25, 0.75], 1.0)
     """
-    a, c = _lower_triangle(stages, len(stages))
+    a, c = lower_triangle(stages, len(stages))
     if interpolant is None:
         extra, dense = continuous_extension(a[-1], dense_order)
     else:
         dense = np.array(interpolant, dtype=float)
-    extra_a, extra_c = _lower_triangle(extra, len(stages) + len(extra))
+    extra_a, extra_c = lower_triangle(extra, len(stages) + len(extra))
     return Tableau(
         name=name,
         order=order,
@@ -120,7 +120,7 @@ def tableau(
     )
 
 
-def _lower_triangle(rows: Rows, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def lower_triangle(rows: Rows, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     a = np.zeros((len(rows), width))
     for i, row in enumerate(rows):
         a[i, : len(row) - 1] = row[1:]

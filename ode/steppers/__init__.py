@@ -13,6 +13,7 @@ from ..methods import (
     GaussTableau,
     Method,
     Multistep,
+    NystromTableau,
     RadauTableau,
     RosenbrockTableau,
     Switching,
@@ -24,6 +25,7 @@ from .explicit import ExplicitStepper
 from .extrapolation import ExtrapolationStepper
 from .gauss import GaussStepper
 from .multistep import Adams, BackwardDifferences
+from .nystrom import NystromStepper
 from .radau import RadauStepper
 from .rosenbrock import RosenbrockStepper
 from .switching import SwitchingStepper
@@ -46,6 +48,8 @@ def stepper_of(method: Method, dtype: np.dtype[Any], rtol: Any, atol: Any) -> An
         return RadauStepper(method, dtype)
     if isinstance(method, GaussTableau):
         return GaussStepper(method, dtype)
+    if isinstance(method, NystromTableau):
+        return NystromStepper(method, dtype)
     if isinstance(method, AdditiveTableau):
         return AdditiveStepper(method, dtype)
     if isinstance(method, Switching):
