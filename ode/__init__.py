@@ -15,6 +15,7 @@ from .dense_output import DenseOutput
 from .events import Event
 from .exponential import etdrk4
 from .jacobians import jacobian_pattern, krylov_jacobian
+from .lie_groups import COMMUTATOR_FREE, CommutatorFree, lie_steps, magnus, rotation
 from .methods import METHODS, Multistep
 from .methods.additive import AdditiveTableau, additive
 from .methods.esdirk import EsdirkTableau, esdirk
@@ -35,8 +36,10 @@ __all__ = [
     "CONTROLS",
     "METHODS",
     "SPLITTINGS",
+    "COMMUTATOR_FREE",
     "AdditiveTableau",
     "Adjoint",
+    "CommutatorFree",
     "DenseOutput",
     "EsdirkTableau",
     "Event",
@@ -66,9 +69,12 @@ __all__ = [
     "extrapolation",
     "jacobian_pattern",
     "krylov_jacobian",
+    "lie_steps",
+    "magnus",
     "nystrom",
     "odesolve",
     "rosenbrock",
+    "rotation",
     "split",
     "steady_state",
     "symplectic",

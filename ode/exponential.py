@@ -15,6 +15,7 @@ from scipy.linalg import expm
 
 from ..core import BadInput
 from .arguments import check_steps, times_of
+from .repeated import Step, repeated_states
 
 POINTS = np.exp(1j * np.pi * (np.arange(1, 33) - 0.5) / 16)
 """The points of a circle on which the functions phi of a number are averaged: their formulas cancel near zero."""
@@ -65,17 +66,15 @@ def etdrk4(
     def times_state(a: Any, x: Any) -> Any:
         return np.dot(a, x) if is_matrix else a * x
 
-    states = [y]
-    for i in range(len(times) - 1):
-        h = (float(times[i + 1]) - float(times[i])) / steps
+    def prepare(h: float) -> Step:
         half = _phi(0.5 * h * L, is_matrix)
         whole = _phi(h * L, is_matrix)
         middle = 0.5 * h * half[1]
         first = h * (whole[1] - 3 * whole[2] + 4 * whole[3])
         second = 2 * h * (whole[2] - 2 * whole[3])
         third = h * (4 * whole[3] - whole[2])
-        for j in range(steps):
-            t = float(times[i]) + j * h
+
+        def step(t: float, y: Any) -> Any:
             n0 = nonlinear(t, y, *args)
             decayed = times_state(half[0], y)
             a = decayed + times_state(middle, n0)
@@ -83,14 +82,16 @@ def etdrk4(
             n2 = nonlinear(t + 0.5 * h, decayed + times_state(middle, n1), *args)
             c = times_state(half[0], a) + times_state(middle, 2 * n2 - n0)
             n3 = nonlinear(t + h, c, *args)
-            y = (
+            return (
                 times_state(whole[0], y)
                 + times_state(first, n0)
                 + times_state(second, n1 + n2)
                 + times_state(third, n3)
             )
-        states.append(y)
-    return np.stack(states)
+
+        return step
+
+    return np.stack(repeated_states(prepare, y, times, steps))
 
 
 def _phi(z: Any, is_matrix: bool) -> tuple[Any, Any, Any, Any]:

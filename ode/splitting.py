@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core import BadInput, constant
 from .arguments import check_steps
+from .repeated import repeated_states
 
 Flow = Callable[[float, Any], Any]
 
@@ -248,18 +249,17 @@ def split(
 
 def _states(splitting: Splitting, first: Flow, second: Flow, y: Any, times: NDArray[Any], steps: int) -> list[Any]:
     """Return the states at ``times``, from that at the first."""
-    states = [y]
     begin = splitting.drifts[0]
-    for i in range(len(times) - 1):
-        h = (float(times[i + 1]) - float(times[i])) / steps
-        for _ in range(steps):
-            if begin:
-                y = first(begin * h, y)
-            for d, k in zip(splitting.drifts[1:], splitting.kicks):
-                y = second(k * h, y)
-                y = first(d * h, y)
-        states.append(y)
-    return states
+
+    def step(h: float, y: Any) -> Any:
+        if begin:
+            y = first(begin * h, y)
+        for d, k in zip(splitting.drifts[1:], splitting.kicks):
+            y = second(k * h, y)
+            y = first(d * h, y)
+        return y
+
+    return repeated_states(lambda h: lambda t, y: step(h, y), y, times, steps)
 
 
 def _checked(method: Any, steps: Any, ts: Any) -> tuple[Splitting, NDArray[np.float64]]:
