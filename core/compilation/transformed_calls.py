@@ -32,6 +32,7 @@ from ..specialise.traced import BY_RULE, Array, Traced, always_traces
 from ..values import tree
 from ..values.attributes import attributes
 from ..values.layout import Build, Describe
+from ..values.tree_in_programs import rebuild_traced
 
 __all__ = ["call_with_adjoint"]
 
@@ -54,7 +55,7 @@ always_traces(each)(
 )
 always_traces(forwarddiff)(lambda trace, f, x: trace.call(f, x))
 always_traces(tree.rebuild)(
-    lambda trace, *args, **options: tree.rebuild_traced(trace, (np.ndarray, Array), *args, **options)
+    lambda trace, *args, **options: rebuild_traced(trace, (np.ndarray, Array), *args, **options)
 )
 always_traces(custom.nestlevel)(lambda trace: trace.level)
 always_traces(custom.taylor_order)(lambda trace: trace.taylor_order)

@@ -33,6 +33,7 @@ from ..values.attributes import WithAttributes, attributes
 from ..values.holders import Objects, SparseMatrices, blank, is_engines_own, kind_of
 from ..values.items import entries_of, items_of
 from ..values.layout import Describe, held_by
+from ..values.sparse_patterns import OF_RESULTS, check_same, pattern_of
 from .assumed_ranges import with_lengths
 from .entered import Entered, Restore
 from .functions import LEFT_BEHIND, Captured, constant_for_derivatives
@@ -106,6 +107,8 @@ class Pull:
                 self.seed(y[key], de, seeds)
         elif type(y) is SimpleNamespace:
             given_parts = dy if isinstance(dy, dict) else dict(attributes(dy))
+            if isinstance(kind_of(type(dy)), SparseMatrices):
+                self.trace.call(check_same, pattern_of(vars(y)), pattern_of(given_parts), OF_RESULTS)
             for name, e in vars(y).items():
                 self.seed(e, given_parts.get(name), seeds)
         elif isinstance(y, Traced) and y.type.is_inexact:

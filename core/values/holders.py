@@ -75,6 +75,10 @@ class Kind:
         """Return the entries of ``x`` as (key, value), without calling methods of its class."""
         raise NotImplementedError
 
+    def varies(self, key: Any) -> bool:
+        """Return whether an entry can have a derivative."""
+        return True
+
     def put(self, x: Any, key: Any, value: Any) -> None:
         """Replace an entry in place."""
         raise NotImplementedError
@@ -187,6 +191,9 @@ class SlottedObjects(Objects):
 
 class SparseMatrices(Objects):
     """Matrices of ``scipy.sparse`` in a format with an array ``data``: a gradient has the pattern of the matrix."""
+
+    def varies(self, key: Any) -> bool:
+        return key == "data"
 
     def fill(self, new: Any, keys: Sequence[Any], values: Sequence[Any]) -> None:
         held = dict_of(new)

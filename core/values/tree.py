@@ -24,17 +24,15 @@ The functions work in differentiated code.  Under ``mo.jit`` the walk runs durin
 
 from __future__ import annotations
 
-import operator
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import BadInput
-from .holders import Attribute, Kind, Objects, Recursion, blank, is_engines_own, kind_of, unrolled
+from .holders import Attribute, Kind, Objects, Recursion, SparseMatrices, blank, kind_of, unrolled
+from .sparse_patterns import check_same, pattern_of
 
 __all__ = ["flatten", "leaves", "leaves_with_paths", "map_leaves", "rebuild", "require_same_structure", "with_leaves"]
 
@@ -223,7 +221,7 @@ def with_leaves(tree: Any, values: Sequence[Any]) -> Any:
     return rebuild(tree, lambda *_: next(remaining))
 
 
-def _unchanged(path: Path, x: Any) -> Any:
+def unchanged(path: Path, x: Any) -> Any:
     return x
 
 
@@ -272,7 +270,7 @@ def rebuild(
     leaf: Callable[..., Any],
     *others: Any,
     is_leaf: Callable[[Any], bool] = is_parameter,
-    constant: Callable[..., Any] = _unchanged,
+    constant: Callable[..., Any] = unchanged,
     is_shared: bool = True,
     is_lenient: bool = False,
     names: tuple[str, str] = ("tree", "the other tree"),
@@ -301,7 +299,7 @@ def rebuild(
     >>> rebuild({"rate": 2.0, "n": 4}, lambda path, x: x / 2, constant=lambda path, x: x + 1)
     {'rate': 1.0, 'n': 5}
     """
-    return _Walk(leaf, is_leaf, constant, is_shared, is_lenient, names, is_exact).made(tree, others)
+    return Walk(leaf, is_leaf, constant, is_shared, is_lenient, names, is_exact).made(tree, others)
 
 
 def spelled(path: Path, name: str) -> str:
@@ -314,7 +312,7 @@ def spelled(path: Path, name: str) -> str:
 
 
 @dataclass
-class _Walk:
+class Walk:
     leaf: Callable[..., Any]
     is_leaf: Callable[[Any], bool]
     constant: Callable[..., Any]
@@ -359,6 +357,9 @@ class _Walk:
         for key, value in entries:
             place = *path, _step(kind, key)
             parts = tuple([self.part(p, key, place) for p in inside]) if inside else ()
+            if not kind.varies(key):
+                values.append(self.constant(place, value, *(parts if self.is_exact else ())))
+                continue
             found = self.visit(value, parts, place)
             values.append(found if self.entered is None else (yield self.walk(value, parts, place)))
         if not kind.is_mutable:
@@ -386,6 +387,9 @@ class _Walk:
                 f"{spelled(path, self.names[1])} has {len(other)} entries: expected {len(x)}, like {self.names[0]}"
             )
         parts = dict(self.entries(self.kind(other) or kind, other))
+        if isinstance(kind, SparseMatrices):
+            names = [spelled(path, name) for name in self.names]
+            self.check_pattern(pattern_of(dict(self.entries(kind, x))), pattern_of(parts), (names[0], names[1]))
         if self.is_exact or isinstance(x, dict):
             keys = dict(self.entries(kind, x))
             if not self.is_lenient:
@@ -418,7 +422,7 @@ class _Walk:
             raise BadInput(f"there is no {spelled(place, self.names[1])}: expected the structure of {self.names[0]}")
         return parts.get(key)
 
-    # Overridden where a program is recorded or compiled
+    # Overridden in ``tree_in_programs``
 
     def kind(self, x: Any) -> Kind | None:
         return kind_of(type(x))
@@ -428,6 +432,9 @@ class _Walk:
 
     def new(self, made: Any) -> Any:
         return made
+
+    def check_pattern(self, *args: Any) -> None:
+        check_same(*args)
 
 
 def _step(kind: Kind, key: Any) -> tuple[str, Any]:
@@ -442,59 +449,3 @@ def _empty(kind: Kind, x: Any) -> Any:
         return blank(type(x)) if isinstance(kind, Objects) else kind.blank(x)
     except Exception:
         return None
-
-
-@dataclass
-class _Recorded(_Walk):
-    tape: Any = None
-
-    def __post_init__(self) -> None:
-        self.leaf, self.constant = partial(self.tape.call, self.leaf), partial(self.tape.call, self.constant)
-        if self.is_leaf is not is_parameter:
-            self.is_leaf = partial(self.tape.call, self.is_leaf)
-
-
-@dataclass
-class _Compiled(_Walk):
-    trace: Any = None
-
-    def __post_init__(self) -> None:
-        self.leaf, self.constant = partial(self.trace.call, self.leaf), partial(self.trace.call, self.constant)
-        self.is_leaf = partial(self.trace.call, self.is_leaf)
-
-    def kind(self, x: Any) -> Kind | None:
-        return None if is_engines_own(type(x)) else kind_of(type(x))
-
-    def entries(self, kind: Kind, x: Any) -> list[tuple[Any, Any]]:
-        if isinstance(x, (list, tuple, deque)):  # of a list that grows in a loop, the program knows no items
-            self.trace.concrete(self.trace.call(len, x), f"the structure of a {type(x).__name__}")
-        found = kind.entries(x)
-        if isinstance(kind, Objects):
-            return [(name, self.trace.attribute(x, name)) for name, _ in found]
-        if isinstance(x, (list, dict)):
-            return [(k, e if type(k) is Attribute else self.trace.call(operator.getitem, x, k)) for k, e in found]
-        return found
-
-    def new(self, made: Any) -> Any:
-        return self.trace.new(made)
-
-
-def _options(
-    leaf: Any,
-    is_leaf: Any = is_parameter,
-    constant: Any = _unchanged,
-    is_shared: bool = True,
-    is_lenient: bool = False,
-    names: tuple[str, str] = ("tree", "the other tree"),
-    is_exact: bool = False,
-) -> tuple[Any, ...]:
-    return leaf, is_leaf, constant, is_shared, is_lenient, names, is_exact
-
-
-def rebuild_recorded(tape: Any, tree: Any, leaf: Any, *others: Any, **options: Any) -> Any:
-    return _Recorded(*_options(leaf, **options), tape=tape).made(tree, others)
-
-
-def rebuild_traced(trace: Any, arrays: tuple[type, ...], tree: Any, leaf: Any, *others: Any, **options: Any) -> Any:
-    """Run ``rebuild`` while a program is traced; instances of ``arrays`` count as arrays."""
-    return _Compiled(*_options(leaf, **options), arrays=arrays, trace=trace).made(tree, others)

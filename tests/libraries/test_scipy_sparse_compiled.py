@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from path_tester import PATHS, check_gradient
+from path_tester import PATHS, check_gradient, run_on
 from scipy.sparse import csgraph, linalg
 
 import morula as mo
@@ -341,3 +341,47 @@ def test_a_gradient_by_a_sparse_matrix_has_its_class_and_pattern(make, path):
     found.data[:] = 0.0
     (matrix - 0.1 * found).tocsr().sum_duplicates()  # a step of descent, in the same pattern
     assert np.array_equal(matrix.toarray(), dense)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("make", [*FORMATS, sp.bsr_array], ids=lambda make: make.__name__)
+def test_a_tangent_of_a_sparse_matrix_has_its_pattern(make: Any, path: str) -> None:
+    a, t = make(ROWS), make(ROWS)
+    t.data = np.reshape(np.cos(np.arange(t.data.size)), t.data.shape)
+    if make is sp.dia_array:
+        t = make(ROWS.multiply(t.tocsr()))  # without numbers outside of the matrix
+
+    def f(a: Any, more: Any) -> Any:
+        return more["factor"] * a.shape[0] * (a @ X[:3]) ** 2 + more["count"]
+
+    def pushed(a: Any, t: Any, more: Any) -> Any:
+        return mo.jvp(f, (a, more), (t, {"factor": 0.5, "count": None}))
+
+    value, tangent = run_on(path)(pushed)(a, t, {"factor": 2.0, "count": 3})
+    y, dy = ROWS @ X[:3], t @ X[:3]
+    np.testing.assert_allclose(value, 6 * y**2 + 3, rtol=1e-14)
+    np.testing.assert_allclose(tangent, 12 * y * dy + 1.5 * y**2, rtol=1e-14)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_tangent_or_cotangent_with_another_pattern_is_refused(path: str) -> None:
+    other = sp.csr_array(ROWS.toarray()[::-1])
+    assert other.nnz == ROWS.nnz
+    text = "is a sparse matrix whose stored entries are in other places than those of {}; copy that matrix"
+    with pytest.raises(mo.BadInput, match=r"tangents\[0\] " + text.format(r"primals\[0\]")):
+        run_on(path)(lambda a, t: mo.jvp(lambda a: a @ X[:3], (a,), (t,)))(ROWS, other)
+
+    def pulled(x: Any, dy: Any) -> Any:
+        return mo.pullback(lambda x: sp.csr_array((x**2, ROWS.indices, ROWS.indptr), shape=(3, 3)), x)[1](dy)
+
+    np.testing.assert_allclose(run_on(path)(pulled)(X, sp.csr_array(ROWS))[0], 2 * X * ROWS.data)
+    with pytest.raises(mo.BadInput, match="its cotangent " + text.format("the result")):
+        run_on(path)(pulled)(X, other)
+
+
+def test_structures_with_sparse_matrices_of_other_patterns_do_not_match() -> None:
+    assert np.array_equal(mo.tree.map_leaves(np.add, [ROWS], [ROWS])[0].toarray(), 2 * ROWS.toarray())
+    with pytest.raises(
+        mo.BadInput, match=r"the other tree\[0\] is a sparse matrix whose stored entries are in other places"
+    ):
+        mo.tree.map_leaves(np.add, [ROWS], [sp.csr_array(ROWS.toarray()[::-1])])

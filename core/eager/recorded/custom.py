@@ -24,6 +24,7 @@ from ...values.holders import Objects, kind_of as kind_of_holder
 from ...values.numbers import Int, call_on
 from ...values.silence import warning_as, warnings_now
 from ...values.strong_zero import is_zero
+from ...values.tree_in_programs import rebuild_recorded
 from ..rewriting.instrument import instrument
 from ..structured.functions import forget
 from . import known
@@ -316,4 +317,4 @@ def _taylor_order(tape: Tape) -> int:
     return tape.tangents.order if tape.tangents is not None and tape.tangents.is_series else 0
 
 
-HANDLERS[tree.rebuild] = tree.rebuild_recorded
+HANDLERS[tree.rebuild] = rebuild_recorded

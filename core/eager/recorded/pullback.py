@@ -21,8 +21,10 @@ from ...rules.registry import HANDLERS
 from ...source.requirements import result_is_none
 from ...values.attributes import WithAttributes, attributes, public_names
 from ...values.cotangents import conform
+from ...values.holders import SparseMatrices, kind_of
 from ...values.numbers import REAL, call_on
 from ...values.silence import silently
+from ...values.sparse_patterns import OF_RESULTS, check_same, pattern_of
 from ...values.strong_zero import is_nan
 from .. import libraries  # noqa: F401  the handlers register themselves
 from ..arrays import buffers, iteration, mutation, number_functions, numpy_layer, raw_memory, repeated_values  # noqa: F401
@@ -376,6 +378,8 @@ def seed(table: Cotangents, y: Any, dy: Any) -> None:
             raise BadInput(f"the result has shape {y.shape}, but its cotangent has shape {np.shape(dy)}")
         table.add(y, table.run(conform, dy, y))
     else:
+        if isinstance(kind_of(type(dy)), SparseMatrices):
+            check_same(pattern_of(dict(attributes(y))), pattern_of(dict(attributes(dy))), OF_RESULTS)
         if np.shape(dy) != () and isinstance(y, (int, float, complex, np.number)):
             raise BadInput(f"the result is a number, but its cotangent has shape {np.shape(dy)}")
         table.add(y, dy)

@@ -290,7 +290,7 @@ class Arguments:
         changed = False
         entries = kind.entries(x)
         for key, value in entries:
-            found = self.leaf(value)
+            found = self.leaf(value) if kind.varies(key) else (value, None)
             fresh, part = found or (yield self.freshened(value))
             parts.append(part)
             if part is not None:
