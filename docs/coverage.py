@@ -111,6 +111,7 @@ SOURCE: dict[str, dict[str, list[Call]]] = {
         "convolution_matrix": [(lambda a: linalg.convolution_matrix(a, 3, mode="same"), V)],
         "coshm": [(linalg.coshm, SQUARE)],
         "cosm": [(linalg.cosm, SQUARE)],
+        "cossin": [(lambda a: linalg.cossin(linalg.expm(a - a.T), 1, 2)[1], SQUARE)],
         "diagsvd": [(lambda s: linalg.diagsvd(s, 3, 4), W)],
         "expm_cond": [(linalg.expm_cond, SQUARE[:2, :2])],
         "expm_frechet": [(linalg.expm_frechet, SQUARE, POSITIVE)],
@@ -187,7 +188,6 @@ REFUSED: dict[str, dict[str, str]] = {
             load loadtxt memmap save savetxt savez savez_compressed""",
         "shares memory with another library": "from_dlpack",
     },
-    "scipy.linalg": {"takes unitary matrices only, which a derivative would have to leave": "cossin"},
 }
 """Names without derivative: their result is a constant, or the call is refused; by reason."""
 

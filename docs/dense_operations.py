@@ -165,6 +165,7 @@ OPERATIONS = (
     Operation("null_space", lambda a: (lambda v: v @ dagger(v))(linalg.null_space(dagger(a))), tall),
     Operation("orth", lambda a: (lambda v: v @ dagger(v))(linalg.orth(a)), tall),
     Operation("subspace_angles", lambda a: linalg.subspace_angles(a[..., :2], a[..., 2:])),
+    Operation("cossin", lambda a: linalg.cossin(linalg.expm(a - dagger(a)), 2, 1)[1]),
     Operation("kron", lambda a: np.kron(a, a), general, "jnp.kron(a, a)", "torch.kron(a, a)"),
     Operation("einsum, optimised order", lambda a: np.einsum("ij,jk,kl->il", a, a, a, optimize="optimal"), small, "jnp.einsum('ij,jk,kl->il', a, a, a, optimize='optimal')", "torch.einsum('ij,jk,kl->il', a, a, a)"),
 )  # fmt: skip

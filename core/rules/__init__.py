@@ -18,7 +18,14 @@ _LAZY: dict[str, tuple[str, ...]] = {
     "scipy.special": ("special",),
     "scipy.linalg": (
         *("scipy_linear_algebra", "scipy_eigenvalues", "scipy_qr_forms", "scipy_indefinite", "scipy_schur"),
-        *("scipy_generalised_schur", "known_matrices", "blas_lapack", "scipy_lapack", "scipy_programs"),
+        *(
+            "scipy_generalised_schur",
+            "scipy_cosine_sine",
+            "known_matrices",
+            "blas_lapack",
+            "scipy_lapack",
+            "scipy_programs",
+        ),
     ),
     "scipy.fft": ("scipy_fourier", "scipy_compiled_fourier"),
     "scipy.sparse": ("sparse", "sparse_pairs", "sparse_equations", "sparse_programs"),

@@ -171,7 +171,8 @@ class Rule:
     def may_refuse(self) -> bool:
         """Whether the pullback may raise, so that the call's location is needed: factorisations, SciPy routines."""
         module = getattr(self.function, "__module__", None) or type(self.function).__name__
-        return not self.partials and module.startswith(("numpy.linalg", "scipy", "fortran"))
+        of_library = module.startswith(("numpy.linalg", "scipy", "fortran"))
+        return not self.partials and (of_library or self.function in AT_RUN_TIME)
 
     @cached_property
     def reads_arrays(self) -> bool:

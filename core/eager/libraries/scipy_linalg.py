@@ -1,4 +1,4 @@
-"""Handlers for ``scipy.linalg``: decompositions with equal values, and solutions with factors of a known matrix.
+"""Handlers for ``scipy.linalg``: decompositions with equal values, the cosine-sine decomposition, and solutions with factors.
 
 A solution with the results of ``lu_factor`` or ``cho_factor`` has the derivative of the solution with the matrix, which
 costs one more solution; through the factors it would cost products and solutions of whole matrices.  The tape keeps
@@ -16,12 +16,20 @@ import scipy.linalg
 from ...rules import find_rule
 from ...rules.known_matrices import solved_by_cholesky, solved_by_lu
 from ...rules.registry import handles
+from ...rules.scipy_cosine_sine import cossin
 from ..arrays.arrays import call_rule
 from ..arrays.repeated_values import handles_equal_values
 from ..recorded.call import call
 from ..recorded.tape import Tape
 
 handles_equal_values(scipy.linalg.eigh, scipy.linalg.svd)
+
+
+@handles(scipy.linalg.cossin)
+def decompose(tape: Tape, *args: Any, **options: Any) -> Any:
+    """Record the decomposition's program, whose pullback uses the vectors that the program computed."""
+    return call(tape, cossin, *args, **options)
+
 
 MOST_KEPT = 4
 """The factorisations of which a tape keeps the matrix; a program solves with the last ones."""
