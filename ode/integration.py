@@ -13,6 +13,7 @@ from .adjoints.sensitivities import gradient_steps
 from .arguments import stops_between
 from .control import StepControl
 from .events import Watch
+from .invariants import Invariants
 from .loop import Run, adaptive_steps
 from .mass import Mass
 from .methods import Method
@@ -48,6 +49,8 @@ class Integration:
     """M of M y' = f; None for the unit matrix."""
     is_singular: bool = False
     """Whether the method takes M as it is, singular or not."""
+    invariants: Invariants | None = None
+    """The invariants that each step keeps."""
 
     def problem(self, args: tuple[Any, ...]) -> Problem:
         """Return y' = f(t, y, *args) on vectors."""
@@ -56,7 +59,7 @@ class Integration:
 
     def stepper(self) -> Any:
         """Return a new stepper of the method."""
-        return stepper_of(self.method, self.dtype, self.rtol, self.atol)
+        return stepper_of(self.method, self.dtype, self.rtol, self.atol, self.invariants)
 
     def run(
         self,

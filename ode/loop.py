@@ -58,7 +58,7 @@ def equal_steps(
             y, stages = stepper.step(problem, t + j * h, t + (j + 1) * h, y, memory)
             if not stepper.is_found(stages):
                 raise BadInput(
-                    f"the stages of {stepper.name} were not found at t = {t + j * h:.6g}: Newton's method does not converge for "
+                    f"the {stepper.sought} of {stepper.name} were not found at t = {t + j * h:.6g}: Newton's method does not converge for "
                     f"steps of {h:.3g}; give more steps"
                 )
             memory = stepper.advance(stages)

@@ -25,6 +25,7 @@ from .control import SUCCESS, StepControl
 from .dense_output import DenseOutput
 from .events import watch_of
 from .integration import Integration
+from .invariants import invariants_of
 from .jacobians import KrylovJacobian, jacobian_of
 from .loop import equal_steps
 from .mass import mass_of, regular, takes_singular
@@ -53,6 +54,7 @@ def odesolve(
     tstops: ArrayLike = (),
     jacobian: Any = None,
     mass: Any = None,
+    invariants: Callable[..., Any] | None = None,
     events: Any = (),
     saveat: Any = None,
     is_dense: bool = False,
@@ -97,6 +99,8 @@ def odesolve(
             (n, n). A singular M makes algebraic equations, of index 1, which y0 must satisfy (``consistent_start``); "radau5" to
             "radau13", "rodas4", "rodas5p", "bdf" and the adaptive ESDIRK methods solve them. A function
             ``mass(t, y, *args)`` returns a regular M (n, n), for any method.
+        invariants: ``invariants(t, y, *args)`` returns numbers that the solution keeps; each step of a Runge-Kutta method is projected onto
+            the states at which they have their value at the start, or after the last event that changed the state.
         events: an ``Event``, a function ``event(t, y, *args)`` that is zero at an event, or a sequence of these. Two zeros
             within one step are not seen; ``max_step`` helps.
         saveat: the times of the solution, between ts[0] and ts[-1] and in their direction, in place of ``ts``; or "steps" for
@@ -169,6 +173,7 @@ def odesolve(
     elif matrix is not None:
         matrix.check_regular(chosen.name)
         problem = problem.without_mass()
+    conserved = invariants_of(invariants, args, leaves, chosen, float(times[0]), y)
     if steps is not None:
         if is_dense or saveat is not None or watch_of(events, args, leaves, y.dtype) is not None:
             raise BadInput(
@@ -179,14 +184,15 @@ def odesolve(
                 'steps goes together with adjoint="discrete" and error_control="solution" only; leave out steps, or these'
             )
         problem.most_iterations = 50  # no shorter step is tried
-        rows, stats = equal_steps(stepper_of(chosen, y.dtype, relative, absolute), problem, y, times, steps)
+        rows, stats = equal_steps(stepper_of(chosen, y.dtype, relative, absolute, conserved), problem, y, times, steps)
         return Solution(times, unpack(rows, leaves), stats, SUCCESS, chosen.name, times[-1], unpack(rows[-1], leaves))
     check_adaptive(relative, absolute, first_step, max_step, max_steps)
     control = chosen_control(step_control)
     watch = watch_of(events, args, leaves, y.dtype)
-    is_direct = matrix is not None or isinstance(f, (Split, SecondOrder))
+    is_direct = matrix is not None or conserved is not None or isinstance(f, (Split, SecondOrder))
     if is_direct and (options.name not in ("auto", "discrete") or error_control != "solution"):
-        what = "mass" if matrix is not None else "a Split" if isinstance(f, Split) else chosen.name
+        what = "a Split" if isinstance(f, Split) else chosen.name
+        what = "mass" if matrix is not None else "invariants" if conserved is not None else what
         raise BadInput(f'{what} goes together with adjoint="discrete" and error_control="solution" only')
     asked = "events" if watch is not None else "is_dense" if is_dense else 'saveat="steps"' if is_saving_steps else ""
     check_fits(options, chosen, asked, error_control)
@@ -207,6 +213,7 @@ def odesolve(
         error_control == "gradient",
         matrix,
         is_singular,
+        conserved,
     )
     if name == "discrete":
         run = integration.run(y, args, times, watch, is_dense or is_saving_steps)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..invariants import Invariants
 from ..methods import (
     AdditiveTableau,
     EsdirkTableau,
@@ -26,14 +27,17 @@ from .extrapolation import ExtrapolationStepper
 from .gauss import GaussStepper
 from .multistep import Adams, BackwardDifferences
 from .nystrom import NystromStepper
+from .projected import ProjectedStepper
 from .radau import RadauStepper
 from .rosenbrock import RosenbrockStepper
 from .switching import SwitchingStepper
 from .taylor import TaylorStepper
 
 
-def stepper_of(method: Method, dtype: np.dtype[Any], rtol: Any, atol: Any) -> Any:
-    """Return the stepper of a method, for a state of a dtype, with the tolerances."""
+def stepper_of(method: Method, dtype: np.dtype[Any], rtol: Any, atol: Any, invariants: Invariants | None = None) -> Any:
+    """Return the stepper of a method, for a state of a dtype, with the tolerances, that keeps the invariants."""
+    if invariants is not None:
+        return ProjectedStepper(stepper_of(method, dtype, rtol, atol), invariants)
     if isinstance(method, Taylor):
         return TaylorStepper(method.name, method.order_for(_tightest(rtol, atol)), dtype)
     if isinstance(method, Extrapolation):

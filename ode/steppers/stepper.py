@@ -41,5 +41,8 @@ class Stepper:
     factorisations = 0
     """The number of factorisations in a step."""
 
+    sought = "stages"
+    """What Newton's method finds in a step."""
+
     def is_found(self, stages: Any) -> bool:
         return True
