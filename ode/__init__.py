@@ -12,6 +12,7 @@ from .adjoints import ADJOINTS, Adjoint
 from .consistency import consistent_start
 from .control import CONTROLS, StepControl
 from .dense_output import DenseOutput
+from .ensembles import ensemble
 from .events import Event
 from .exponential import etdrk4
 from .jacobians import jacobian_pattern, krylov_jacobian
@@ -64,6 +65,7 @@ __all__ = [
     "additive",
     "compose",
     "consistent_start",
+    "ensemble",
     "esdirk",
     "etdrk4",
     "extrapolation",

@@ -363,6 +363,9 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     format: formatted,
     operator.mod: _mod,
     hash: _hash,
+    types.FunctionType: lambda trace, *args, **kwargs: types.FunctionType(
+        *args, **kwargs
+    ),  # globals are kept, not read
     map: _map,
     filter: _filter,
     list: _collect(list),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from types import CellType, FunctionType
 
 import pytest
-from path_tester import run_on
+from path_tester import PATHS, check_gradient, run_on
 
 import morula as mo
 
@@ -133,3 +134,19 @@ def test_what_python_itself_stores_in_a_function_cannot_be_set():
         mo.BadInput, match=r"compiled code cannot set __kwdefaults__ of scaled \(.*a function from outside"
     ):
         mo.jit(f)(1.0)
+
+
+OFFSET = 0.5
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_function_may_be_made_again_with_other_cells(path):
+    def line(slope):
+        return lambda x: slope * x + OFFSET
+
+    def program(slope, x):
+        first = line(0.0)
+        again = FunctionType(first.__code__, first.__globals__, "again", None, (CellType(slope),))
+        return again(x)
+
+    check_gradient(path, program, 2.0, 3.0)
