@@ -22,6 +22,10 @@ EQUAL_EIGENVALUES = (
     "a Schur form has no derivative here: two eigenvalues are equal to rounding, so that their vectors are not "
     "determined. For a function of a matrix use scipy.linalg.expm, logm or sqrtm, or, of a Hermitian one, eigh"
 )
+EQUAL_PAIRS = (
+    "a generalised Schur form has no derivative here: two generalised eigenvalues are equal to rounding, so that their "
+    "vectors are not determined"
+)
 
 # Eigenvalues and singular values
 

@@ -6,7 +6,8 @@ A = Q S Z^H and B = Q T Z^H with triangular S and T give, for changes of A and B
 
 As for the Schur form of one matrix (``scipy_schur``), dS and dT are zero below the diagonal or its blocks, where both
 equations determine the lower parts of V and W.  The diagonal of T is real, which fixes the phases of Q relative to those of
-Z; the phase that they share is arbitrary, and is not turned.  In a real block of two, LAPACK makes T diagonal.
+Z; the phase that they share is arbitrary, and is not turned.  In a real block of two, LAPACK makes T diagonal, and scales alpha and beta by
+an arbitrary number, which is held constant.
 
 Source: B. Kagstrom and L. Westin, "Generalized Schur methods with condition estimators for solving the generalized Sylvester
 equation", IEEE Trans. Autom. Control 34, 1989.
@@ -20,17 +21,13 @@ import numpy as np
 import scipy.linalg
 
 from ..errors import NoDerivative
+from .kept_decompositions import EQUAL_PAIRS
 from .matrix_factorisations import safe_reciprocal
 from .products import hermitian as dagger
 from .scipy_factorisations import refuse_overwrite
 from .scipy_schur import below_blocks, beside_diagonal, half, on_diagonal
 from .stacks import one_by_one
 from .table import joint, runs_compiled
-
-EQUAL = (
-    "a generalised Schur form has no derivative here: two generalised eigenvalues are equal to rounding, so that their "
-    "vectors are not determined"
-)
 
 
 def coupled_sylvester(a: Any, b: Any, c: Any, d: Any, m: Any, k: Any, adjoint: bool) -> tuple[Any, Any]:
@@ -43,7 +40,7 @@ def coupled_sylvester(a: Any, b: Any, c: Any, d: Any, m: Any, k: Any, adjoint: b
     else:
         w, x, scale, _, info = tgsyl(a, b, -m, c, d, -k)
     if info != 0:
-        raise NoDerivative(EQUAL)
+        raise NoDerivative(EQUAL_PAIRS)
     return x / scale, w / scale
 
 
@@ -51,7 +48,7 @@ def column_solver(a: Any, c: Any, b_jj: Any, d_jj: Any) -> Any:
     """The triangular b_jj c - d_jj a, which is singular if the j-th eigenvalue of (b, d) is one of (a, c)."""
     e = b_jj * c - d_jj * a
     if np.any(np.abs(np.diagonal(e)) <= 8.0 * len(e) * np.spacing(np.max(np.abs(b_jj * c)) + np.max(np.abs(d_jj * a)))):
-        raise NoDerivative(EQUAL)
+        raise NoDerivative(EQUAL_PAIRS)
     return e
 
 
@@ -180,18 +177,49 @@ def qz_pullback(
     return qz_cotangents(*dy, *y)
 
 
+def values_cotangents(dalpha: Any, dbeta: Any, alpha: Any, beta: Any, s: Any, t: Any) -> tuple[Any, Any]:
+    """What the cotangents of S and T gain from alpha and beta, whose ratios are the eigenvalues; either may be None.
+
+    They are the diagonals of S and T, but in a real block of two.  LAPACK scales those of a block by a number that is not a smooth function:
+    it is held constant, so that beta is and alpha = lam beta.  For the eigenvalue lam of T^-1 S = M, dlam = w^T (dS - lam dT) z / (w^T T z).
+    """
+    dalpha = np.zeros_like(alpha) if dalpha is None else dalpha
+    dbeta = np.zeros_like(beta) if dbeta is None else dbeta
+    if s.dtype.kind == "c":
+        return np.diag(dalpha), np.diag(dbeta)
+    if len(s) == 1:
+        return np.real(dalpha)[:, None], dbeta[:, None]
+    in_block = beside_diagonal(s, -1) != 0
+    none = np.zeros_like(in_block[:1])
+    is_single = ~(np.concatenate([in_block, none]) | np.concatenate([none, in_block]))
+    of_first = beta[:-1] * dalpha[:-1] + beta[1:] * np.conj(
+        dalpha[1:]
+    )  # of the eigenvalue with positive imaginary part
+    t1, t2 = (np.where(in_block, x, 1.0) for x in (np.diagonal(t)[:-1], np.diagonal(t)[1:]))
+    m21, m12 = beside_diagonal(s, -1) / t2, beside_diagonal(s, 1) / t1
+    lam = np.where(in_block, alpha[:-1] / np.where(in_block, beta[:-1], 1.0), 0.0)
+    rest = lam - np.diagonal(s)[:-1] / t1
+    weight = np.where(in_block, of_first * np.conj(safe_reciprocal(m21 * m12 + rest * rest)), 0.0)
+    w1, w2, z1, z2 = (np.conj(x) for x in (m21 / t1, rest / t2, m12, rest))
+    entries = [np.real(weight * w * z) for w, z in ((w1, z1), (w2, z2), (w2, z1), (w1, z2))]
+    with_lam = [np.real(weight * np.conj(lam) * w * z) for w, z in ((w1, z1), (w2, z2))]
+    single_s, single_t = np.diag(np.where(is_single, np.real(dalpha), 0.0)), np.diag(np.where(is_single, dbeta, 0.0))
+    ds = on_diagonal(entries[0], 0) + on_diagonal(entries[1], 1) + on_diagonal(entries[2], -1)
+    ds = ds + dagger(on_diagonal(entries[3], -1))
+    return single_s + ds, single_t - on_diagonal(with_lam[0], 0) - on_diagonal(with_lam[1], 1)
+
+
 def ordqz_pullback(
     dy: Any, y: Any, A: Any, B: Any, sort: Any = "lhp", output: str = "real", overwrite_a: bool = False,
     overwrite_b: bool = False, check_finite: bool = True,
 ) -> tuple[Any, Any]:  # fmt: skip
     refuse_overwrite(overwrite_a, overwrite_b)
     ds, dt, dalpha, dbeta, dq, dz = dy
+    s, t, alpha, beta, q, z = y
     if dalpha is not None or dbeta is not None:
-        raise NoDerivative(
-            "scipy.linalg.ordqz has no derivative of alpha and beta; with output='complex' they are the diagonals of the first "
-            "two results"
-        )
-    return qz_cotangents(ds, dt, dq, dz, y[0], y[1], y[4], y[5])
+        more_s, more_t = values_cotangents(dalpha, dbeta, alpha, beta, s, t)
+        ds, dt = more_s if ds is None else ds + more_s, more_t if dt is None else dt + more_t
+    return qz_cotangents(ds, dt, dq, dz, s, t, q, z)
 
 
 joint(scipy.linalg.qz, one_by_one(qz_pullback, 2, 2))

@@ -175,6 +175,25 @@ def test_generalised_schur_forms_without_python(monkeypatch):
         np.testing.assert_allclose(x, y, atol=1e-10)
 
 
+@pytest.mark.parametrize("dtype", [float, complex, np.float32])
+def test_gradients_of_generalised_schur_forms_without_python(dtype, monkeypatch):
+    turned = np.real(B) + ROTATION  # with real blocks of two
+    a, b = (turned + 0.2j * A, A + 0.3j * B) if dtype is complex else (turned.astype(dtype), A.astype(dtype))
+
+    def f(a, b):
+        s, t, alpha, beta, q, z = linalg.ordqz(a, b, sort="ouc")
+        return size(s, t, q, z, alpha / beta)
+
+    value, expected = f(a, b), mo.grad(f)(a, b)
+    monkeypatch.setattr(PythonCall, "run", None)
+    found, g = run_on("native")(mo.value_and_grad(f))(a, b)
+    np.testing.assert_allclose(found, value, rtol=1e-3 if dtype is np.float32 else 1e-10)
+    np.testing.assert_allclose(g, expected, atol=np.max(np.abs(expected)) * (1e-3 if dtype is np.float32 else 1e-9))
+    if dtype is float:
+        tangent = run_on("native")(lambda a, b: mo.jvp(lambda a: f(a, b), (a,), (A,))[1])(a, b)
+        np.testing.assert_allclose(tangent, np.sum(g * A), rtol=1e-9)
+
+
 def test_orders_are_those_of_numpy():
     def f(x):
         by_axis = [g(x, axis=k, kind="stable") for g in (np.sort, np.argsort) for k in (0, 1, 2)]
@@ -200,7 +219,8 @@ def test_orders_are_those_of_numpy():
     (lambda a: linalg.eigh(a, subset_by_value=(0.0, 1.0)), (np.eye(2),), mo.BadInput, "whose number is not known"),
     (lambda a: linalg.eig_banded(a, select="v", select_range=(0, 1)), (np.eye(2),), mo.BadInput, "whose number is not known"),
     (mo.grad(lambda a: np.sum(W[:9].reshape(3, 3) * linalg.schur(a)[1])), (np.eye(3),), mo.NoDerivative, "two eigenvalues are equal to rounding"),
-], ids=["pair", "eig", "toeplitz", "weights", "r", "unstable", "schur", "sort", "eigh", "banded", "equal"])  # fmt: skip
+    (mo.grad(lambda a: np.sum(W[:9].reshape(3, 3) * linalg.qz(a, a)[2])), (np.eye(3) + 1,), mo.NoDerivative, "two generalised eigenvalues are equal"),
+], ids=["pair", "eig", "toeplitz", "weights", "r", "unstable", "schur", "sort", "eigh", "banded", "equal", "equal pairs"])  # fmt: skip
 def test_errors(f, args, error, text):
     with pytest.raises(error, match=text):
         run_on("native")(f)(*args)

@@ -51,10 +51,47 @@ def test_a_sorted_form_of_a_pair(kind):
     check_gradients(loss, a, b, order=1)
 
 
+def generalised_eigenvalues(a, b):
+    _, _, alpha, beta, _, _ = linalg.ordqz(a, b)
+    lam = alpha / beta
+    return np.sum(np.cos(np.arange(len(lam))) * np.sin(np.real(lam)) * np.cosh(np.imag(lam))) + np.sum(np.abs(lam) ** 3)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_alpha_and_beta_of_real_forms(n):
+    """TURNED has a pair of complex eigenvalues; the scale of their alpha and beta is arbitrary, the ratio is not."""
+    b = np.eye(4) + 0.1 * random((4, 4), seed=1)
+    a, b = TURNED[:n, :n], b[:n, :n]
+    check_gradients(generalised_eigenvalues, a, b, order=2 if n == 4 else 1)
+    v = random((n, n), seed=2)
+    g = mo.grad(generalised_eigenvalues)(a, b)
+    for target in ("native", "xla"):
+        tangent = mo.jit(lambda a, v: mo.jvp(generalised_eigenvalues, (a, b), (v, 0.0 * b))[1], target=target)(a, v)
+        np.testing.assert_allclose(tangent, np.sum(g * v), rtol=1e-9)
+
+
+@KINDS
+def test_alpha_and_beta_of_complex_forms_and_of_real_eigenvalues(kind):
+    a, b = random((4, 4), kind), random((4, 4), kind, 1)
+
+    def loss(a, b, output="complex"):
+        _, _, alpha, beta, _, _ = linalg.ordqz(a, b, output=output)
+        return np.sum(np.cos(np.arange(4)) * np.abs(alpha) ** 2) + np.sum(beta**3)
+
+    check_gradients(loss, a, b, order=1)
+    if kind == "real":
+        symmetric = a + a.T
+        check_gradients(lambda a: loss(a, np.eye(4) + 0.1 * symmetric, "real"), symmetric, order=1)
+
+
+def test_results_that_are_not_used_do_not_refuse_a_tangent():
+    a, v = random((3, 3)), random((3, 3), seed=2)
+    loss = lambda a: np.sum(np.abs(linalg.ordqz(a, a @ a)[0]))  # noqa: E731
+    np.testing.assert_allclose(mo.jvp(loss, (a,), (v,))[1], np.sum(mo.grad(loss)(a) * v), rtol=1e-10)
+
+
 def test_what_is_refused():
     a, b = TURNED, random((4, 4), seed=1)
-    with pytest.raises(mo.NoDerivative, match="no derivative of alpha and beta"):
-        mo.grad(lambda a: np.sum(np.abs(linalg.ordqz(a, b)[2])))(a)
     with pytest.raises(mo.NoDerivative, match="two generalised eigenvalues are equal to rounding"):
         mo.grad(lambda a: linalg.qz(a, b)[2][0, 1])(2.0 * b)
 
