@@ -20,6 +20,7 @@ from .lie_groups import COMMUTATOR_FREE, CommutatorFree, lie_steps, magnus, rota
 from .methods import METHODS, Multistep
 from .methods.additive import AdditiveTableau, additive
 from .methods.esdirk import EsdirkTableau, esdirk
+from .methods.exponential import ExponentialTableau, exponential
 from .methods.extrapolation import Extrapolation, extrapolation
 from .methods.nystrom import NystromTableau, nystrom
 from .methods.rosenbrock import RosenbrockTableau, rosenbrock
@@ -44,6 +45,7 @@ __all__ = [
     "DenseOutput",
     "EsdirkTableau",
     "Event",
+    "ExponentialTableau",
     "Extrapolation",
     "Happened",
     "RosenbrockTableau",
@@ -68,6 +70,7 @@ __all__ = [
     "ensemble",
     "esdirk",
     "etdrk4",
+    "exponential",
     "extrapolation",
     "jacobian_pattern",
     "krylov_jacobian",

@@ -67,11 +67,12 @@ class DenseJacobian:
 class GivenJacobian(DenseJacobian):
     """The user's function of the Jacobian.
 
-    function: ``function(t, y, *args)`` returns (n, n) for a state that is a vector (n,). args: of the user's f.
+    function: ``function(t, y, *args)`` returns (n, n) for a state that is a vector (n,). args: of the user's f. mass: M, its diagonal
+    (n,) or all of it, to have M^-1 J for the equation y' = M^-1 f; None for J.
     """
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self.function, self.args = function, args
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], mass: Any = None) -> None:
+        self.function, self.args, self.mass = function, args, mass
 
     def entries(self, rhs: VectorField, t: float, y: NDArray[Any]) -> NDArray[Any]:
         found = np.asarray(self.function(t, y, *self.args))
@@ -79,7 +80,10 @@ class GivenJacobian(DenseJacobian):
             raise BadInput(
                 f"jacobian returned shape {found.shape}; the state has {len(y)} components: expected {(len(y),) * 2}"
             )
-        return found.astype(y.dtype)
+        found = found.astype(y.dtype)
+        if self.mass is None:
+            return found
+        return found / self.mass[:, None] if self.mass.ndim == 1 else np.linalg.solve(self.mass, found)
 
 
 class BandedJacobian:

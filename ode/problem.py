@@ -63,6 +63,8 @@ class Problem:
         other.mass = other.matrix = None
         if mass is not None:
             other.rhs = lambda t, y: mass.undone(rhs(t, y))
+            if isinstance(self.jacobian, GivenJacobian):
+                other.jacobian = GivenJacobian(self.jacobian.function, self.jacobian.args, mass.matrix)
         return other
 
     def stiff_part(self) -> Problem:

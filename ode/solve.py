@@ -26,10 +26,10 @@ from .dense_output import DenseOutput
 from .events import watch_of
 from .integration import Integration
 from .invariants import invariants_of
-from .jacobians import KrylovJacobian, jacobian_of
+from .jacobians import BandedJacobian, DenseJacobian, GivenJacobian, KrylovJacobian, SparseJacobian, jacobian_of
 from .loop import equal_steps
 from .mass import mass_of, regular, takes_singular
-from .methods import Method, RadauTableau, is_implicit
+from .methods import ExponentialTableau, Method, RadauTableau, is_implicit
 from .problem import Problem
 from .second_order import SecondOrder, equation_for
 from .solution import Happened, IntegrationFailed, Solution, Stats, reason
@@ -78,6 +78,7 @@ def odesolve(
             Stiff problems take "rodas5p" (5), "rodas4" (4), "ros3p", "ros34pw2" (3), "rosenbrock23" (2), "kvaerno3" to "kvaerno5",
             "kencarp3" to "kencarp5" (3 to 5), "trbdf2" (2), "implicit_euler" (1),
             "radau5" (5), "radau9" (9), "radau13" (13), "bdf" (1 to 5); with ``steps`` also "trapezoid" (2).
+            "exprb32" (3) and "exprb43" (4) take the linear part exactly, by matrix exponentials.
             Any Hamiltonian system, with ``steps``: the symplectic "implicit_midpoint" (2), "gauss4" (4), "gauss6" (6).
             "auto" is "tsit5" until the problem turns out to be stiff, and
             "rodas5p" while it is; "adams" (1 to 12) takes few evaluations at high accuracy. Or a ``Tableau``, ``RosenbrockTableau``,
@@ -161,9 +162,18 @@ def odesolve(
         )
     if mass is not None and isinstance(f, SecondOrder):
         raise BadInput(f"{chosen.name} has no mass; let the acceleration divide by it")
+    if isinstance(chosen, ExponentialTableau) and not isinstance(form, DenseJacobian):
+        raise BadInput(
+            f"{chosen.name} takes a full Jacobian; leave out jacobian, or give a function that returns (n, n)"
+        )
     if callable(mass) and not isinstance(f, (Split, SecondOrder)):
         if not isinstance(leaves, Leaf) or len(leaves.shape) != 1:
             raise BadInput("mass is a function, which needs a state that is a vector (n,); give y0 as a vector")
+        if isinstance(form, (GivenJacobian, BandedJacobian, SparseJacobian)):
+            raise BadInput(
+                "mass is a function, so that the Jacobian of M^-1 f is neither that of f nor sparse: leave out jacobian, or give "
+                '"krylov"'
+            )
         f, mass = regular(f, mass), None
     matrix = mass_of(mass, leaves, size, y.dtype, form)
     is_singular = matrix is not None and takes_singular(chosen)

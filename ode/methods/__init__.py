@@ -14,6 +14,7 @@ from .esdirk import (
     TRBDF2,
     EsdirkTableau,
 )
+from .exponential import EXPRB32, EXPRB43, ExponentialTableau, exponential
 from .extrapolation import GBS, Extrapolation
 from .gauss import GAUSS4, GAUSS6, IMPLICIT_MIDPOINT, GaussTableau
 from .low_order import BOSH3, EULER, HEUN, MIDPOINT, RALSTON, RK4
@@ -36,6 +37,7 @@ Method = (
     | GaussTableau
     | NystromTableau
     | AdditiveTableau
+    | ExponentialTableau
     | Multistep
     | Extrapolation
     | Switching
@@ -48,7 +50,7 @@ METHODS: dict[str, Method] = {
         EULER, MIDPOINT, HEUN, RALSTON, RK4, BOSH3, DOPRI5, TSIT5, VERN6, VERN7, VERN8, DOP853, VERN9,
         WILLIAMSON3, CARPENTER_KENNEDY54, CALVO64, KENNEDY43, KENNEDY54, ROSENBROCK23, ROS3P, ROS34PW2, RODAS4, RODAS5P,
         IMPLICIT_EULER, TRAPEZOID, TRBDF2, KVAERNO3, KVAERNO4, KVAERNO5, KENCARP3, KENCARP4, KENCARP5,
-        RADAU5, RADAU9, RADAU13, IMPLICIT_MIDPOINT, GAUSS4, GAUSS6, DPRKN6, DPRKN8, ADAMS, GBS, TAYLOR, BDF, AUTO,
+        RADAU5, RADAU9, RADAU13, IMPLICIT_MIDPOINT, GAUSS4, GAUSS6, DPRKN6, DPRKN8, EXPRB32, EXPRB43, ADAMS, GBS, TAYLOR, BDF, AUTO,
     )
 }  # fmt: skip
 """The name of a method -> its coefficients."""
@@ -72,6 +74,7 @@ __all__ = [
     "METHODS",
     "AdditiveTableau",
     "EsdirkTableau",
+    "ExponentialTableau",
     "Extrapolation",
     "GaussTableau",
     "Method",
@@ -82,6 +85,7 @@ __all__ = [
     "Tableau",
     "Taylor",
     "additive",
+    "exponential",
     "is_implicit",
     "nystrom",
     "tableau",

@@ -10,6 +10,7 @@ from ..invariants import Invariants
 from ..methods import (
     AdditiveTableau,
     EsdirkTableau,
+    ExponentialTableau,
     Extrapolation,
     GaussTableau,
     Method,
@@ -23,6 +24,7 @@ from ..methods import (
 from .additive import AdditiveStepper
 from .esdirk import EsdirkStepper
 from .explicit import ExplicitStepper
+from .exponential import ExponentialStepper
 from .extrapolation import ExtrapolationStepper
 from .gauss import GaussStepper
 from .multistep import Adams, BackwardDifferences
@@ -52,6 +54,8 @@ def stepper_of(method: Method, dtype: np.dtype[Any], rtol: Any, atol: Any, invar
         return RadauStepper(method, dtype)
     if isinstance(method, GaussTableau):
         return GaussStepper(method, dtype)
+    if isinstance(method, ExponentialTableau):
+        return ExponentialStepper(method, dtype)
     if isinstance(method, NystromTableau):
         return NystromStepper(method, dtype)
     if isinstance(method, AdditiveTableau):

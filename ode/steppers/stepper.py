@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class Stepper:
     """One step of a method; a family of methods overrides what differs.
@@ -46,3 +49,8 @@ class Stepper:
 
     def is_found(self, stages: Any) -> bool:
         return True
+
+
+def cubic_hermite(h: float, change: NDArray[Any], f0: NDArray[Any], f1: NDArray[Any]) -> NDArray[Any]:
+    """Return the polynomial (3, n) that changes by ``change`` in a step h, with the slopes f0 and f1 at its ends."""
+    return np.stack([h * f0, 3 * change - h * (2 * f0 + f1), h * (f0 + f1) - 2 * change])

@@ -114,5 +114,7 @@ def test_invariants_that_cannot_be_kept():
     with pytest.raises(mo.ode.IntegrationFailed) as raised:
         odesolve(*problem, invariants=lambda t, y: y[0] ** 2 + t, max_steps=200)
     assert abs(raised.value.solution.t_reached - 0.01) < 1e-3
-    with pytest.raises(mo.BadInput, match="the stages or the projection onto the invariants of rk4 were not found at t = 0"):
+    with pytest.raises(
+        mo.BadInput, match="the stages or the projection onto the invariants of rk4 were not found at t = 0"
+    ):
         odesolve(*problem, invariants=lambda t, y: y[0] ** 2 + t, method="rk4", steps=5)

@@ -100,6 +100,19 @@ def test_a_regular_mass_for_any_method(method, mass):
     assert np.allclose(y[-1], driven_exact(1.0), atol=1e-5)
 
 
+@pytest.mark.parametrize("method", ["rosenbrock23", "ros3p", "exprb43", "trapezoid", "gauss4", "rodas5p", "radau5"])
+@pytest.mark.parametrize("mass", [np.array([2.0, 0.5]), np.array([[2.0, 1.0], [0.5, 1.0]])], ids=["diagonal", "full"])
+def test_a_jacobian_of_ones_own_is_that_of_f_with_a_mass_too(method, mass):
+    """Methods that take the Jacobian into their formula would lose their order if it were not that of M^-1 f."""
+    A = np.array([[-3.0, 1.0], [0.5, -2.0]])
+
+    def end(jacobian):
+        f = lambda t, y: A @ y * np.sum(y)  # noqa: E731
+        return odesolve(f, np.array([1.0, 0.5]), [0.0, 1.0], method=method, steps=8, mass=mass, jacobian=jacobian).y[-1]
+
+    assert np.allclose(end(lambda t, y: A * np.sum(y) + (A @ y)[:, None]), end(None), rtol=1e-9)
+
+
 def test_a_mass_that_is_a_function():
     def mass(t, y, k):
         return np.array([[1.0 + y[0] ** 2, 0.0], [k, 1.0]])
@@ -189,6 +202,8 @@ def test_forms_of_the_jacobian(form):
     ({"mass": np.array([1.0, 1j])}, "mass is complex; expected real numbers"),
     ({"mass": np.eye(2), "method": "rodas4", "jacobian": (1, 1)}, "the Jacobian is banded or sparse: give the diagonal"),
     ({"mass": lambda t, y, a: np.ones(2)}, r"mass returned shape \(2,\); the state has 2 components: expected \(2, 2\)"),
+    ({"mass": lambda t, y, a: np.eye(2), "method": "ros3p", "jacobian": (0, 1)}, "mass is a function, so that the Jacobian of"),
+    ({"mass": lambda t, y, a: np.eye(2), "method": "ros3p", "jacobian": lambda t, y, a: np.eye(2)}, "leave out jacobian"),
 ])  # fmt: skip
 def test_what_is_wrong_with_a_mass_is_said(options, message):
     with pytest.raises(mo.BadInput, match=message):
