@@ -192,28 +192,43 @@ def product(
     def pullback(dy: Any, y: Any, *args: Any) -> tuple[Any, ...]:
         given = dict(zip(order, args))
         count = given.get("n_vecs", 1)
-        p, i, j = entries(given)
         shape = (-1,) if count == 1 else (-1, count)
         dy_rows, x = np.reshape(dy, shape), np.reshape(given["Xx"], shape)
         a = np.ravel(given["Ax"])
-        moved = dy_rows[i]
-        da = moved * np.conj(x[j])
-        da = da if count == 1 else np.sum(da, axis=1)
-        if p is not None or len(da) != len(a):
-            da = at(np.arange(len(da)) if p is None else p, da, len(a))
-        if transposed and type(dy) is not Strong:
+        if not transposed or type(dy) is Strong:
+            p, i, j = entries(given)
+            moved = dy_rows[i]
+            da = moved * np.conj(x[j])
+            values = np.conj(a[: len(i)] if p is None else a[p])
+            dx = at(j, (values if count == 1 else values[:, None]) * moved, len(x))
+        else:
             dtype = np.result_type(a, dy)
             dx = np.zeros(np.shape(given["Xx"]), dtype)
             reverse = {name: given[exchanged.get(name, name)] for name in order}
-            reverse |= {"Ax": np.conj(a), "Xx": np.ravel(dy).astype(dtype, copy=False), "Yx": dx}
+            values = np.conj(a) if a.dtype.kind == "c" else a
+            reverse |= {"Ax": values, "Xx": np.ravel(dy).astype(dtype, copy=False), "Yx": dx}
             getattr(kernels, transposed)(*[reverse[name] for name in order])
-        else:
-            a = np.conj(a[: len(i)] if p is None else a[p])
-            dx = at(j, (a if count == 1 else a[:, None]) * moved, len(x))
+            if count == 1 and entries in (by_rows, by_columns):
+                ends = (dy_rows, np.conj(x)) if entries is by_rows else (np.conj(x), dy_rows)
+                p, da = None, of_ends(given["Ap"], given["Aj"], *ends)
+            else:
+                p, i, j = entries(given)
+                da = dy_rows[i] * np.conj(x[j])
+        da = da if count == 1 else np.sum(da, axis=1)
+        if p is not None or len(da) != len(a):
+            da = at(np.arange(len(da)) if p is None else p, da, len(a))
         found = {"Ax": np.reshape(da, np.shape(given["Ax"])), "Xx": np.reshape(dx, np.shape(given["Xx"])), "Yx": dy}
         return tuple(found.get(name) for name in order)
 
     register(kernel, names, "Yx", pullback)
+
+
+def of_ends(Ap: Any, Aj: Any, outer: Any, inner: Any) -> Any:
+    """Return ``outer[i] * inner[j]`` for each stored entry (i, j); the kernel reads j as it is stored, NumPy would convert it."""
+    dtype = np.result_type(outer, inner)
+    found = np.repeat(outer.astype(dtype, copy=False), np.diff(Ap))
+    kernels.csr_scale_columns(len(Ap) - 1, len(inner), Ap, Aj, found, inner.astype(dtype, copy=False))
+    return found
 
 
 def by_rows(given: Arguments) -> tuple[Any, Any, Any]:
