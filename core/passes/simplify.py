@@ -21,6 +21,8 @@ from .inline import Copy
 
 _UNSHARED = {typed.full, typed.broadcast_to, typed.setitem, typed.add_at, typed.custom}
 """Calls whose result is often written to afterwards: separate arrays are cheaper than copies of a shared one."""
+_TOTAL = {np.where, np.sum, np.prod, np.any, np.all, np.cumsum, np.cumprod, np.sort, np.argsort, np.searchsorted}
+"""Functions of NumPy beside the ufuncs that cannot fail for arrays of numbers."""
 _STAYING = {typed.getitem, typed.setitem, typed.add_at}
 """Calls that are not moved out of a loop: if the loop does not run, their index may be out of range."""
 
@@ -50,8 +52,7 @@ def is_pure(op: Operation) -> bool:
 
 def is_total(op: Operation) -> bool:
     """Whether a pure call may be executed speculatively: it cannot fail, and is not a library call."""
-    plain = isinstance(op.callee, (np.ufunc, Primitive)) or op.callee in (np.where, np.sum, np.prod, np.any, np.all)
-    return plain and op.callee not in _STAYING
+    return (isinstance(op.callee, (np.ufunc, Primitive)) or op.callee in _TOTAL) and op.callee not in _STAYING
 
 
 def are_cheap(operations: list[Operation]) -> bool:

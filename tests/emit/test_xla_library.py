@@ -17,6 +17,7 @@ from morula.core.emit.xla.elementwise import UFUNCS  # noqa: E402
 from morula.core.ir.builder import Builder  # noqa: E402
 from morula.core.ir.dynamic import Function, Value, verify  # noqa: E402
 from morula.core.ir.typed import ArrayType  # noqa: E402
+from morula import jit  # noqa: E402
 
 SPECIAL = sorted((u for u in UFUNCS if getattr(scipy.special, u.__name__, None) is u), key=lambda u: u.__name__)
 
@@ -131,3 +132,36 @@ def test_fourier_transforms(module, norm, rng):
         agrees(getattr(module, name), x, norm=norm)
     for name in ("rfft2", "rfftn"):
         agrees(getattr(module, name), x.real.astype(np.float32), norm=norm)
+
+
+@pytest.mark.parametrize("char", "?bHiQfd")
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_places_in_sorted_arrays_are_numpys(side, char, rng):
+    sorted_ = np.sort((rng.normal(size=40) * 3).astype(char))
+    wanted = rng.normal(size=(5, 6)) * 4
+    if char in "fd":
+        sorted_[-3:], wanted[0, :3] = np.nan, (np.nan, np.inf, -0.0)
+    arguments = sorted_, wanted.astype(char)
+    np.testing.assert_array_equal(
+        call(np.searchsorted, *arguments, side=side)[0], np.searchsorted(*arguments, side=side)
+    )
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_places_of_successive_numbers_are_found_by_counting(side, rng):
+    def search(a):
+        return np.searchsorted(a, np.arange(50), side=side)
+
+    for low, high in ((0, 50), (-90, 90), (60, 70), (-9, -5), (np.iinfo(int).min, np.iinfo(int).max)):
+        a = np.sort(rng.integers(low, high, 40))
+        np.testing.assert_array_equal(jit(search, target="xla")(a), search(a))
+
+
+@pytest.mark.parametrize("char", "qfdD")
+@pytest.mark.parametrize("function", [np.cumsum, np.cumprod], ids=lambda f: f.__name__)
+def test_running_sums_and_products_of_long_rows(function, char, rng):
+    x = (1.0 + 0.1 * rng.normal(size=(3, 50, 2))).astype(char)
+    for axis in (0, 1, 2):
+        np.testing.assert_allclose(
+            call(function, x, axis=axis)[0], function(x, axis=axis), rtol=1e-5 if char == "f" else 1e-13
+        )

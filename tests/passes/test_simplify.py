@@ -106,6 +106,20 @@ def test_what_does_not_change_in_a_loop_leaves_it():
     assert operations(f) == ["sin", "range", "exp", "multiply", "range", "add"]
 
 
+def test_library_functions_that_cannot_fail_leave_a_loop():
+    def body(b, x, y):
+        def step(i, s):
+            places = b.call(
+                np.searchsorted, [b.call(np.cumsum, [x], [x.type], axis=0)[0], y], [ArrayType(INT64.dtype, ())]
+            )
+            return [b.ufunc(np.add, s, places[0])]
+
+        zero, three, one = (b.constant(k, np.int64) for k in (0, 3, 1))
+        return b.range_(zero, three, one, step, [b.constant(0, np.int64)])
+
+    assert operations(simplified(body, vector(4), FLOAT64)) == ["cumsum", "searchsorted", "range", "add"]
+
+
 def test_unused_carried_values_go():
     def body(b, x, n):
         def step(i, s, unused):

@@ -35,6 +35,9 @@ def highest(dtype: np.dtype) -> Any:
     return True if dtype.kind == "b" else np.iinfo(dtype).max
 
 
+_SHORT = 32
+"""The length up to which running sums are not computed by a loop."""
+
 _REDUCTIONS: dict[Any, tuple[Callable[..., Any], Callable[[np.dtype], Any]]] = {
     np.sum: (jnp.sum, lambda dtype: 0),
     np.prod: (jnp.prod, lambda dtype: 1),
@@ -82,8 +85,16 @@ def _argmax(walk: Walk, op: Operation, x: Any, axis: int, **more: Any) -> Any:
     return (lax.argmax if is_max else lax.argmin)(x.astype(np.int8) if x.dtype == bool else x, axis, np.int64)
 
 
-def _cumulative(function: Callable[..., Any]) -> Callable[..., Any]:
+def _cumulative(function: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
+    """Return a lowering by JAX's ``function``; XLA compiles it for the CPU to many additions for each element.
+
+    There a loop that combines the elements one by one takes less time, except for few of them.
+    """
+    one_by_one = _scanned(ufunc)
+
     def lower(walk: Walk, op: Operation, x: Any, axis: int = 0, **more: Any) -> Any:
+        if walk.on_cpu and np.shape(x)[axis] > _SHORT:
+            return one_by_one(walk, op, x, axis)
         return function(lax.convert_element_type(x, op.results[0].type.dtype), axis)
 
     return lower
@@ -108,8 +119,9 @@ def _scanned(ufunc: np.ufunc) -> Callable[..., Any]:
     return lower
 
 
-lowers(np.cumsum, np.add.accumulate)(_cumulative(lambda x, axis: jnp.cumsum(x, axis)))
-lowers(np.cumprod, np.multiply.accumulate)(_cumulative(lambda x, axis: jnp.cumprod(x, axis)))
+_running_sum = _cumulative(lambda x, axis: jnp.cumsum(x, axis), np.add)
+lowers(np.cumsum, np.add.accumulate)(_running_sum)
+lowers(np.cumprod, np.multiply.accumulate)(_cumulative(lambda x, axis: jnp.cumprod(x, axis), np.multiply))
 for _ufunc in (
     np.maximum,
     np.minimum,
@@ -141,3 +153,20 @@ def _sort(walk: Walk, op: Operation, x: Any, axis: int, **more: Any) -> Any:
     if op.callee is np.sort:
         return jnp.sort(x, axis=axis, stable=True)
     return jnp.argsort(x, axis=axis, stable=True).astype(np.int64)
+
+
+def _can_search(op: Operation) -> bool:
+    a = op.positional[0].type
+    return a.is_static and a.shape[0] > 0 and a.dtype.kind in "biuf"
+
+
+@lowers(np.searchsorted, when=_can_search)
+def _searchsorted(walk: Walk, op: Operation, a: Any, v: Any, side: str = "left") -> Any:
+    a = jnp.asarray(a)
+    if a.dtype.kind == "i" and isinstance(v, np.ndarray) and v.ndim and np.array_equal(v, np.arange(v.size)):
+        # How many elements are at most 0, 1, ...: a running sum, as the rows of entries follow from row pointers.
+        least = jnp.clip(a, 0, v.size) if side == "right" else jnp.clip(a, -1, v.size - 1) + 1
+        counts = jnp.zeros(v.shape, np.int64).at[least].add(1, mode="drop")
+        return _running_sum(walk, op, counts)
+    numbers = [x.astype(np.int8) if x.dtype == bool else x for x in (a, jnp.asarray(v))]
+    return jnp.searchsorted(*numbers, side=side).astype(np.int64)
