@@ -15,7 +15,21 @@ from typing import Any
 import numpy as np
 
 from ...core import BadInput, lowering
-from .recurrence import Method, Recurrence, applied, choose, columns, combined, length, never, product, ratio, unit_norm
+from .recurrence import (
+    Method,
+    Recurrence,
+    applied,
+    choose,
+    columns,
+    combined,
+    entry,
+    length,
+    never,
+    product,
+    raised,
+    ratio,
+    unit_norm,
+)
 from .solution import Solution
 from .solve import solved
 
@@ -102,11 +116,11 @@ class GeneralisedMinimalResiduals(Recurrence):
         below = length(rows.T)
         column[..., j + 1] = below
         column = product(self.rotations, column)
-        pivot = np.hypot(np.abs(column[..., j]), below)
+        pivot = np.hypot(np.abs(entry(column, j)), below)
         # Without a pivot, A maps the space into a smaller one: it is singular, and the last vector does not help.
         self.broken = np.logical_not(pivot > negligible)
         pivot = choose(self.broken, 0.0 * pivot, pivot)
-        c, s = np.expand_dims(ratio(column[..., j], pivot), -1), np.expand_dims(ratio(below, pivot), -1)
+        c, s = raised(ratio(entry(column, j), pivot)), raised(ratio(below, pivot))
         upper, lower = self.rotations[..., j, :], self.rotations[..., j + 1, :]
         upper, lower = np.conj(c) * upper + s * lower, c * lower - s * upper
         self.rotations[..., j, :], self.rotations[..., j + 1, :] = upper, lower
@@ -114,14 +128,14 @@ class GeneralisedMinimalResiduals(Recurrence):
         self.triangle[..., j] = np.where(np.arange(m) <= j, column[..., :m], 0.0)
         self.steps += 1
         self.used = choose(self.broken, self.used, self.steps)
-        self.norm = choose(self.broken, self.norm, np.abs(lower[..., 0]))
+        self.norm = choose(self.broken, self.norm, np.abs(entry(lower, 0)))
         is_new = below > negligible
-        self.basis[..., j + 1, :] = np.expand_dims(ratio(choose(is_new, 1.0, 0.0), below), -1) * rows
+        self.basis[..., j + 1, :] = raised(ratio(choose(is_new, 1.0, 0.0), below)) * rows
         self.ended = self.broken | np.logical_not(is_new) | (self.steps == m)
 
     def solution(self) -> Any:
         m = self.triangle.shape[-1]
-        is_used = np.arange(m) < np.expand_dims(self.used, -1)
+        is_used = np.arange(m) < raised(self.used)
         right = np.where(is_used, self.rotations[..., :m, 0], 0.0)
         weights = np.linalg.solve(self.triangle, right[..., None])[..., 0]
         if self.flexible:

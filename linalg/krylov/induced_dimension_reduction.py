@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import BadInput, random
+from ...core import BadInput, lowering, random
 from .recurrence import (
     Method,
     Recurrence,
@@ -19,10 +19,12 @@ from .recurrence import (
     choose,
     columns,
     combined,
+    entry,
     inner,
     length,
     never,
     product,
+    raised,
     ratio,
     unit_norm,
     without,
@@ -102,44 +104,49 @@ class InducedDimensionReduction(Recurrence):
         self.x, self.r = np.zeros_like(r), r
         self.U, self.G = np.zeros((*many, self.s, n), r.dtype), np.zeros((*many, self.s, n), r.dtype)
         self.products = np.zeros((*many, self.s, self.s), r.dtype) + np.eye(self.s, dtype=r.dtype)
-        self.f = (self.shadow @ r).T
+        self.f = columns(self.shadow @ r)
         self.omega = inner(r, r)  # 1, in r's dtype
         self.turn = 0
         self.norm = unit_norm(r)
         self.ended = self.broken = never(r)
 
     def step(self) -> None:
-        # Both kinds of steps are one program: XLA would run a branch operation by operation, and copy what it carries.
         k, is_last = self.turn, self.turn == self.s
-        places = np.arange(self.s)
-        # products is triangular: zeros before place k stay zeros, and the solution before k depends on nothing after it.
-        c = self._by_products(np.where(places >= k, self.f, 0.0))
-        v = applied(self.M, self.r - columns(combined(c, self.G)))
-        u = columns(combined(c, self.U)) + choose(is_last, 1.0 + 0.0 * self.omega, self.omega) * v
+        places, place = np.arange(self.s), choose(is_last, 0, k)
+        u, beta, omega, is_small, is_orthogonal = self.r, self.omega, self.omega, never(self.r), never(self.r)
+        is_replaced = _counts(np.logical_not(is_last))
+        if is_replaced:
+            # products is triangular: zeros before place k stay zeros, and the solution before k depends on nothing after it.
+            c = self._by_products(np.where(places >= k, self.f, 0.0))
+            u = u - columns(combined(c, self.G))
+        u = applied(self.M, u)
+        if is_replaced:
+            u = columns(combined(c, self.U)) + choose(is_last, 1.0 + 0.0 * self.omega, self.omega) * u
         g = self.A @ u
-        images = (self.shadow @ g).T
-        shares = np.where((places < k) & np.logical_not(is_last), self._by_products(images), 0.0)
-        g, u = g - columns(combined(shares, self.G)), u - columns(combined(shares, self.U))
-        column = images - product(self.products, shares)
-        place = choose(is_last, 0, k)
-        size, along, pivot = length(g), inner(g, self.r), column[..., place]
-        omega, is_orthogonal = self._omega(size, along)
-        is_small = np.logical_not(np.abs(pivot) > np.finfo(self.r.dtype).eps * size)
-        beta = ratio(self.f[..., place], choose(is_small, 0.0 * pivot, pivot))
-        self.broken = choose(is_last, is_orthogonal, is_small)
+        column = columns(self.shadow @ g)
+        if is_replaced:
+            shares = np.where((places < k) & np.logical_not(is_last), self._by_products(column), 0.0)
+            g, u = g - columns(combined(shares, self.G)), u - columns(combined(shares, self.U))
+            column = column - product(self.products, shares)
+        size = length(g)
+        if is_replaced:
+            pivot = entry(column, place)
+            is_small = np.logical_not(np.abs(pivot) > np.finfo(self.r.dtype).eps * size)
+            beta = ratio(entry(self.f, place), choose(is_small, 0.0 * pivot, pivot))
+            replaced = np.where(raised(is_small), places == k, np.where(places >= k, column, 0.0))
+            self.products[..., place] = choose(is_last, self.products[..., place], replaced)
+            self.U[..., place, :] = choose(is_last, self.U[..., place, :], u.T)
+            self.G[..., place, :] = choose(is_last, self.G[..., place, :], g.T)
+        if _counts(is_last):
+            omega, is_orthogonal = self._omega(size, inner(g, self.r))
         taken = choose(is_last, omega, beta)
         self.omega = choose(is_last, omega, self.omega)
         self.r = self.r - taken * g
         self.x = self.x + taken * u
         # Of the residual, the parts along the shadow vectors up to k are zero by now.
-        self.f = np.where(is_last | (places > k), self.f - np.expand_dims(taken, -1) * column, 0.0)
-        kept = np.expand_dims(self.broken, -1)
-        replaced = np.where(kept, places == k, np.where(places >= k, column, 0.0))
-        self.products[..., place] = choose(is_last, self.products[..., place], replaced)
-        self.U[..., place, :] = choose(is_last, self.U[..., place, :], u.T)
-        self.G[..., place, :] = choose(is_last, self.G[..., place, :], g.T)
-        self.turn = (self.turn + 1) % (self.s + 1)
-        self.ended = self.broken
+        self.f = np.where(is_last | (places > k), self.f - raised(taken) * column, 0.0)
+        self.turn = (k + 1) % (self.s + 1)
+        self.ended = self.broken = choose(is_last, is_orthogonal, is_small)
         self.norm = length(self.r)
 
     def _by_products(self, right: Any) -> Any:
@@ -158,3 +165,14 @@ class InducedDimensionReduction(Recurrence):
 
     def clear(self, over: Any) -> None:
         self.r, self.f = without(over, self.r), np.where(over[:, None], 0.0, self.f)
+
+
+def _counts(is_taken: Any) -> Any:
+    """Return whether to compute what only counts in steps of one kind: in those steps."""
+    return is_taken
+
+
+@lowering(_counts, "xla")
+def _always(is_taken: Any) -> Any:
+    """Compute it in all steps: XLA would run a branch operation by operation, and copy what it carries."""
+    return True

@@ -117,6 +117,16 @@ def ratio(a: Any, b: Any) -> Any:
     return np.where(b != 0.0, a / np.where(b != 0.0, b, 1.0), 0.0)
 
 
+def entry(v: Any, j: Any) -> Any:
+    """Return entry j of the vector, a number, or those of each column along the first axis."""
+    return v[j] if np.ndim(v) == 1 else v[:, j]
+
+
+def raised(value: Any) -> Any:
+    """Return the number, or the row (k,) as a column (k, 1) that broadcasts over arrays whose first axis has length k."""
+    return value if is_single(value) else value[:, None]
+
+
 def product(matrix: Any, v: Any) -> Any:
     """Return the matrix times the vector, or, for those of each column along the first axis, their products."""
     return matrix @ v if np.ndim(v) == 1 else (matrix @ v[..., None])[..., 0]
