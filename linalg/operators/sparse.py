@@ -14,6 +14,7 @@ from scipy.sparse.linalg import splu, spsolve
 
 from ...core import BadInput, MorulaError, constant
 from .linear_operator import CONVERSIONS, LinearOperator, check_right_hand_side, inexact
+from .sparse_determinant import log_abs_det
 
 
 class Sparse(LinearOperator):
@@ -134,6 +135,21 @@ class Sparse(LinearOperator):
                 f"Sparse of shape {self._shape} is not positive definite: x·A x = {np.min(products):.6g} for a solution x"
             )
         return x
+
+    def logdet(self) -> Any:
+        """Return log|det A| from SuperLU's factors, without the dense matrix; minus infinity for a singular matrix.
+
+        The gradient has the pattern of the matrix: it needs the entries of the inverse there, which come from the factors
+        (``selected_inverse``).
+
+        Raises:
+            BadInput: the operator is not square.
+            MorulaError: a derivative of a singular matrix is asked for.
+        """
+        if self._shape[0] != self._shape[1]:
+            return super().logdet()
+        # Compressed rows are the columns of the transpose, which has the same determinant.
+        return log_abs_det(self.data, self.indices, self.indptr)
 
     def tocsr(self) -> Any:
         """Return the matrix as a ``csr_array`` of SciPy.

@@ -9,6 +9,7 @@ import numpy as np
 from ...core import BadInput, constant
 from .dense import without_zeros
 from .linear_operator import LinearOperator, check_right_hand_side, columns_times, inexact
+from .toeplitz_determinant import log_abs_det
 
 
 class Circulant(LinearOperator):
@@ -106,6 +107,20 @@ class Toeplitz(LinearOperator):
 
     def diag(self) -> Any:
         return self.column[0] * np.ones(min(self.shape), self.dtype)
+
+    def logdet(self) -> Any:
+        """Return log|det A| by Levinson's recurrence: O(n^2) operations, O(n) memory, also for the gradient.
+
+        Where a leading minor is nearly singular and A is not Hermitian positive definite, the recurrence is not stable, and the
+        dense matrix is factorised.
+        """
+        if self.shape[0] != self.shape[1] or self.shape[0] == 0:
+            return super().logdet()
+        column, row = self.column.astype(self.dtype), self.row.astype(self.dtype)
+        found = log_abs_det(column, row)
+        if found[1] > 0.0:
+            return found[0]
+        return super().logdet()
 
     def approximate_inverse(self) -> LinearOperator | None:
         n = self.shape[0]

@@ -330,42 +330,6 @@ class TestSolve:
             np.testing.assert_allclose(found, exact, rtol=1e-8, atol=1e-10)
 
 
-class TestDeterminants:
-    @pytest.mark.parametrize("lower, upper", [(1, 1), (2, 1), (1, 3), (0, 2), (2, 0)])
-    def test_of_bands_that_need_other_pivots(self, rng, lower, upper):
-        bands = rng.standard_normal((lower + upper + 1, 7))
-        bands[upper] *= 1e-3 if min(lower, upper) > 0 else 1.0
-
-        def found(bands):
-            return Banded(bands, lower, upper).logdet()
-
-        def exact(bands):
-            return np.linalg.slogdet(Banded(bands, lower, upper).todense())[1]
-
-        np.testing.assert_allclose(found(bands), exact(bands), rtol=1e-12)
-        np.testing.assert_allclose(mo.grad(found)(bands), mo.grad(exact)(bands), rtol=1e-9, atol=1e-9)
-
-    @pytest.mark.parametrize("target", ["native", "xla"])
-    def test_of_bands_in_compiled_code(self, target, rng):
-        bands = rng.standard_normal((4, 40))
-
-        def found(bands):
-            return Banded(bands, 2, 1).logdet()
-
-        value, slope = mo.jit(mo.value_and_grad(found), target=target)(bands)
-        A = Banded(bands, 2, 1).todense()
-        np.testing.assert_allclose(value, np.linalg.slogdet(A)[1])
-        np.testing.assert_allclose(slope[1], np.diagonal(np.linalg.inv(A)), rtol=1e-7, atol=1e-9)
-
-    def test_of_rectangular_factors(self, rng):
-        a, b = rng.standard_normal((2, 3)), rng.standard_normal((3, 2))
-        for A in (Kronecker(a, b), BlockDiagonal([a, b]), Dense(a) @ Dense(b)):
-            np.testing.assert_allclose(A.logdet(), np.linalg.slogdet(A.todense() + 0.0)[1], rtol=1e-9)
-        J = Jacobian(lambda x: np.sin(x) * x[0], np.array([1.0, 2.0]))
-        np.testing.assert_allclose(J.T.logdet(), np.log(abs(np.linalg.det(J.todense()))))
-        np.testing.assert_allclose(J.T.diag(), np.diagonal(J.todense()))
-
-
 class TestBadInput:
     @pytest.mark.parametrize(
         "call, error, message",
