@@ -11,6 +11,7 @@ that it watches; ``problem`` and ``state`` present the user's f and its structur
 from .adjoints import ADJOINTS, Adjoint
 from .consistency import consistent_start
 from .control import CONTROLS, StepControl
+from .controlled import cdesolve, control_path
 from .dense_output import DenseOutput
 from .ensembles import ensemble
 from .events import Event
@@ -65,8 +66,10 @@ __all__ = [
     "Taylor",
     "Trajectory",
     "additive",
+    "cdesolve",
     "compose",
     "consistent_start",
+    "control_path",
     "ensemble",
     "esdirk",
     "etdrk4",
