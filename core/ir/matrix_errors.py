@@ -17,11 +17,14 @@ MatrixError = tuple[type[Exception], str]
 SINGULAR = np.linalg.LinAlgError, "Singular matrix"
 INDEFINITE = np.linalg.LinAlgError, "Matrix is not positive definite"
 NO_SVD = np.linalg.LinAlgError, "SVD did not converge"
+NO_LEAST_SQUARES = np.linalg.LinAlgError, "SVD did not converge in Linear Least Squares"
 NO_EIGENVALUES = np.linalg.LinAlgError, "Eigenvalues did not converge"
 NOT_FINITE = np.linalg.LinAlgError, "Array must not contain infs or NaNs"
 NOT_FINITE_IN_SCIPY = ValueError, "array must not contain infs or NaNs"
 MINOR = np.linalg.LinAlgError, "{}-th leading minor of the array is not positive definite"
-_SINGULAR_IN_SCIPY = np.linalg.LinAlgError, "A singular matrix detected: slice(s) [0] are singular."
+SINGULAR_IN_SCIPY = np.linalg.LinAlgError, "A singular matrix detected: slice(s) [0] are singular."
+SINGULAR_NUMBER = np.linalg.LinAlgError, "A singular matrix detected."
+SINGULAR_STRUCTURE = np.linalg.LinAlgError, "Matrix is singular."
 DIAGONAL = np.linalg.LinAlgError, "singular matrix: resolution failed at diagonal {}"
 NO_SCHUR_FORM = np.linalg.LinAlgError, "Schur form not found. Possibly ill-conditioned."
 REORDERED = np.linalg.LinAlgError, "Eigenvalues could not be separated for reordering."
@@ -48,7 +51,7 @@ _OF_NUMPY: dict[str, tuple[MatrixError, ...]] = {
 }
 _OF_SCIPY: dict[str, tuple[MatrixError, ...]] = {
     **dict.fromkeys(("cholesky", "cho_factor"), (MINOR,)),
-    **dict.fromkeys(("inv", "solve"), (_SINGULAR_IN_SCIPY,)),
+    **dict.fromkeys(("inv", "solve"), (SINGULAR_IN_SCIPY,)),
     "solve_triangular": (DIAGONAL,),
     "solve_banded": (BANDED,),
     "schur": (NO_SCHUR_FORM, REORDERED),

@@ -26,6 +26,7 @@ _LAZY: dict[str, tuple[str, ...]] = {
             "scipy_lapack",
             "scipy_programs",
         ),
+        "scipy_dense_programs",
     ),
     "scipy.fft": ("scipy_fourier", "scipy_compiled_fourier"),
     "scipy.sparse": ("sparse", "sparse_pairs", "sparse_equations", "sparse_programs"),
@@ -70,6 +71,7 @@ _EAGER = (
         "matrix_norms",
         "kept_decompositions",
         "kept_triangles",
+        "dense_programs",
         "fourier",
     ),
 )

@@ -81,6 +81,7 @@ def solve_pullback(
     check_finite: bool = True, assume_a: Any = None, transposed: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
     refuse_overwrite(overwrite_a, overwrite_b)
+    assume_a = None if np.size(a) == 1 else assume_a  # SciPy divides by a single number, whatever is assumed
     matrix = structured(np.asarray(a), assume_a, lower)
     as_vectors = np.ndim(b) == 1
     adjoint = np.conj(matrix) if transposed else dagger(matrix)
@@ -93,6 +94,8 @@ def inv_pullback(
     dy: Any, y: Any, a: Any, overwrite_a: bool = False, check_finite: bool = True, *, assume_a: Any = None,
     lower: bool = False,
 ) -> Any:  # fmt: skip
+    if assume_a == "diagonal":  # SciPy returns the other elements as they are given
+        return np.where(np.eye(y.shape[-1], dtype=bool), -np.conj(y * y) * dy, dy)
     return onto_structure(-dagger(y) @ dy @ dagger(y), assume_a, lower)
 
 

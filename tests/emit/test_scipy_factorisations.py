@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from path_tester import run_on
 from scipy import linalg
+from without_python import check_without_python, refuse_python
 
 import morula as mo
-from morula.core.emit.native.library import PythonCall
-from morula.core.testing.differences import numerical_vjp
 
 N = 5
 RNG = np.random.default_rng(7)
@@ -134,17 +133,7 @@ CASES = [
 def test_values_and_gradients_without_python(f, kind, monkeypatch):
     args = [x if kind is float else x + 0.5j * np.cos(x) for x in (A, B)]
 
-    def in_python(*args, **kwargs):
-        raise AssertionError("Python was called")
-
-    monkeypatch.setattr(PythonCall, "run", in_python)
-    value, found = run_on("native")(mo.value_and_grad(f, argnums=(0, 1)))(*args)
-    np.testing.assert_allclose(value, f(*args), rtol=1e-9)
-    direction = [np.cos(3 * x) for x in args]
-    along = numerical_vjp(lambda t: f(*(x + t * d for x, d in zip(args, direction))), 1.0, 0.0)[0][0]
-    assert sum(np.sum(np.real(np.conj(g) * d)) for g, d in zip(found, direction)) == pytest.approx(along, rel=1e-6)
-    for g, h in zip(found, mo.grad(f, argnums=(0, 1))(*args)):
-        np.testing.assert_allclose(g, h, atol=1e-9 * max(1.0, np.max(np.abs(h))))
+    check_without_python(f, *args, monkeypatch=monkeypatch)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64])
@@ -170,7 +159,7 @@ def test_generalised_schur_forms_without_python(monkeypatch):
     def f(a, b):
         return (*linalg.ordqz(a, b, sort="ouc"), *linalg.qz(a, b, output="complex"))
 
-    monkeypatch.setattr(PythonCall, "run", None)
+    refuse_python(monkeypatch)
     for x, y in zip(run_on("native")(f)(A, B), f(A, B), strict=True):
         np.testing.assert_allclose(x, y, atol=1e-10)
 

@@ -26,6 +26,7 @@ from . import (  # noqa: F401  they register their emitters
     fourier,
     interrupts,
     kept_factors,
+    least_squares,
     library,
     linear_algebra,
     parallel_ranges,
@@ -38,6 +39,7 @@ from . import (  # noqa: F401  they register their emitters
     special_functions,
     stacks,
     strip_loops,
+    structured_systems,
     turns_of_schur_forms,
     updates,
 )

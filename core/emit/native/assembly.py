@@ -124,6 +124,22 @@ class Code:
     def branch(self, condition: str, yes: str, no: str, weights: str = "") -> None:
         self.do(f"br i1 {condition}, label %{yes}, label %{no}{weights}")
 
+    def choose(self, cases: Sequence[tuple[str, Callable[[], None]]], otherwise: Callable[[], None]) -> None:
+        """Emit the code of the first case whose condition holds."""
+        after = self.new("on")
+        for condition, emit in cases:
+            yes, no = self.new("case"), self.new("else")
+            self.branch(condition, yes, no)
+            self.start(yes)
+            with self.scope():
+                emit()
+            self.jump(after)
+            self.start(no)
+        with self.scope():
+            otherwise()
+        self.jump(after)
+        self.start(after)
+
     def phi(self, kind: str, first: str, first_label: str) -> tuple[str, Callable[[str, str], None]]:
         """Return a phi, and a function that sets its second entry later."""
         name, at = f"%{self.new()}", len(self.lines)

@@ -10,7 +10,7 @@ from ...rules import kept_factors
 from .arrays import Memory
 from .assembly import Code
 from .elements import address, convert, is_complex, register, registers
-from .function import EMITTERS, FunctionCode
+from .function import FunctionCode
 from .lapack import Columns, Lapack
 from .linear_algebra import (
     Entry,
@@ -171,14 +171,12 @@ def _inv_factored(f: FunctionCode, op: Operation) -> None:
 def _of_factors(f: FunctionCode, op: Operation, numbers: Numbers) -> None:
     """Emit numbers that follow from the pivots."""
     kept, code = _Kept(f, op), f.code
-    if is_complex(kept.dtype):
-        EMITTERS["library"](f, op)
-        return
+    part = kept.dtype.type(0).real.dtype
 
     def pivots(at: list[str]) -> tuple[Pivot, str]:
         def turn(i: list[str], carried: list[str]) -> list[str]:
-            itself = convert(code, i[0], np.dtype(np.int64), kept.dtype)
-            is_other = code.value(f"fcmp une {register(kept.dtype)} {kept.real(at, str(kept.n), i[0])}, {itself}")
+            itself = convert(code, i[0], np.dtype(np.int64), part)
+            is_other = code.value(f"fcmp une {register(part)} {kept.real(at, str(kept.n), i[0])}, {itself}")
             return [code.value(f"xor i1 {carried[0]}, {is_other}")]
 
         is_odd = fold(code, [str(kept.n)], turn, ["i1"], ["false"])[0]

@@ -7,15 +7,16 @@ into memory of its own, which they overwrite.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...ir.dynamic import Operation
-from ...ir.matrix_errors import DIAGONAL, INDEFINITE, MINOR, NOT_FINITE_IN_SCIPY, SINGULAR
+from ...ir.matrix_errors import DIAGONAL, INDEFINITE, MINOR, NOT_FINITE_IN_SCIPY, SINGULAR, MatrixError
 from .arrays import Array, Memory
 from .assembly import Code
-from .elements import Element, convert, element, is_complex, literal, register, registers
+from .elements import Element, convert, element, half, is_complex, literal, register, registers
 from .function import EMITTERS, FunctionCode, emits
 from .lapack import Lapack
 from .real_functions import apply
@@ -26,7 +27,7 @@ Entry = Callable[[list[str], str, str], Element]
 """Returns an element of a stack of matrices: the indices in the stack, the row, the column."""
 Pivot = Callable[[str], Element]
 """Returns the i-th pivot of a matrix."""
-Numbers = Callable[[Code, np.dtype, int, Pivot, str], list[str]]
+Numbers = Callable[[Code, np.dtype, int, Pivot, str], list[Element]]
 """Emits numbers that follow from a matrix's pivots; last, whether an odd number of rows were exchanged."""
 
 
@@ -62,37 +63,66 @@ def entries(f: FunctionCode, array: Array, dtype: np.dtype, batch: int) -> Entry
     return entry
 
 
-@emits_static(np.linalg.solve)
-def _solve(f: FunctionCode, op: Operation) -> None:
-    (a, b), result = op.positional, op.results[0]
-    is_vector, dtype = b.type.ndim == 1, result.type.dtype
-    memory = f.values[result] = f.memory(result)
-    batch = memory.lengths[:-1] if is_vector else memory.lengths[:-2]
-    columns = 1 if is_vector else result.type.shape[-1]
-    if is_vector:
-        vector = f.array(b)
-        right: Entry = lambda at, i, j: convert(f.code, vector.load(f.code, [i]), vector.dtype, dtype)  # noqa: E731
-    else:
-        right = entries(f, f.array(b), dtype, len(batch))
+@dataclass
+class System:
+    """The equations A X = B of a call, one for each index of a stack: their elements, and where the solutions go."""
 
-    def put(at: list[str], i: str, j: str, x: Element) -> None:
-        memory.store(f.code, [*at, i] if is_vector else [*at, i, j], x)
+    f: FunctionCode
+    batch: Sequence[str]
+    n: int
+    columns: int
+    dtype: np.dtype
+    left: Entry
+    right: Entry
+    put: Callable[[list[str], str, str, Element], None]
+    error: MatrixError = SINGULAR
 
-    left = entries(f, f.array(a), dtype, len(batch))
-    _solve_each(f, batch, a.type.shape[-1], columns, dtype, left, right, put)
+    @classmethod
+    def of(cls, f: FunctionCode, op: Operation) -> System:
+        """The equations of a call of two operands, A and B, which may be a vector; of one operand: those of its inverse."""
+        a, *sides = op.positional
+        result, code = op.results[0], f.code
+        dtype, n = result.type.dtype, a.type.shape[-1]
+        is_vector = bool(sides) and sides[0].type.ndim == 1
+        memory = f.values[result] = f.memory(result)
+        batch = memory.lengths[:-1] if is_vector else memory.lengths[:-2]
+        if not sides:
+            right: Entry = lambda at, i, j: _identity(code, i, j, dtype)  # noqa: E731
+        elif is_vector:
+            vector = f.array(sides[0])
+            right = lambda at, i, j: convert(code, vector.load(code, [i]), vector.dtype, dtype)  # noqa: E731
+        else:
+            right = entries(f, f.array(sides[0]), dtype, len(batch))
 
+        def put(at: list[str], i: str, j: str, x: Element) -> None:
+            memory.store(code, [*at, i] if is_vector else [*at, i, j], x)
 
-@emits_static(np.linalg.inv)
-def _inverse(f: FunctionCode, op: Operation) -> None:
-    result = op.results[0]
-    dtype, n = result.type.dtype, result.type.shape[-1]
-    memory = f.values[result] = f.memory(result)
+        columns = 1 if is_vector else result.type.shape[-1]
+        return cls(f, batch, n, columns, dtype, entries(f, f.array(a), dtype, len(batch)), right, put)
 
-    def put(at: list[str], i: str, j: str, x: Element) -> None:
-        memory.store(f.code, [*at, i, j], x)
+    @property
+    def is_small(self) -> bool:
+        return _is_small(self.n, self.columns, self.dtype)
 
-    left = entries(f, f.array(op.positional[0]), dtype, result.type.ndim - 2)
-    _solve_each(f, memory.lengths[:-2], n, n, dtype, left, lambda at, i, j: _identity(f.code, i, j, dtype), put)
+    def block(self, at: list[str]) -> Block:
+        """Emit the equations of one index in memory for loops."""
+        block = Block(self.f.code, self.dtype, self.n, self.columns)
+        block.fill(lambda i, j: self.left(at, i, j), lambda i, j: self.right(at, i, j))
+        return block
+
+    def fail_if(self, condition: str) -> None:
+        self.f.fail_if(condition, *self.error)
+
+    def store(self, at: list[str], found: Callable[[str, str], Element]) -> None:
+        self.f.code.nest([str(self.n), str(self.columns)], lambda ij: self.put(at, ij[0], ij[1], found(ij[0], ij[1])))
+
+    def eliminate(self, at: list[str]) -> None:
+        """Emit the solution by loops."""
+        block = self.block(at)
+        is_singular, _ = eliminate(block)
+        self.fail_if(is_singular)
+        substitute(block)
+        self.store(at, lambda i, j: block.get(i, block.column(j)))
 
 
 def _identity(code: Code, i: str, j: str, dtype: np.dtype) -> Element:
@@ -101,41 +131,24 @@ def _identity(code: Code, i: str, j: str, dtype: np.dtype) -> Element:
     return convert(code, code.value(f"icmp eq i64 {i}, {j}"), np.dtype(bool), dtype)
 
 
-def _solve_each(
-    f: FunctionCode,
-    batch: Sequence[str],
-    n: int,
-    columns: int,
-    dtype: np.dtype,
-    left: Entry,
-    right: Entry,
-    put: Callable[[list[str], str, str, Element], None],
-) -> None:
-    """Emit the solutions X of A X = B for stacks of matrices, whose elements ``left`` and ``right`` give."""
-    code = f.code
-
-    def in_loops(at: list[str]) -> None:
-        block = Block(code, dtype, n, columns)
-        block.fill(lambda i, j: left(at, i, j), lambda i, j: right(at, i, j))
-        is_singular, _ = eliminate(block)
-        f.fail_if(is_singular, *SINGULAR)
-        substitute(block)
-        code.nest([str(n), str(columns)], lambda ij: put(at, ij[0], ij[1], block.get(ij[0], block.column(ij[1]))))
-
-    if _is_small(n, columns, dtype):
-        code.nest(batch, in_loops)
+@emits_static(np.linalg.solve)
+@emits_static(np.linalg.inv)
+def _solve(f: FunctionCode, op: Operation) -> None:
+    system, code = System.of(f, op), f.code
+    if system.is_small:
+        code.nest(system.batch, system.eliminate)
         return
-    lapack = Lapack(f, dtype)
+    n, columns = system.n, system.columns
+    lapack = Lapack(f, system.dtype)
     factor, solution, pivots = lapack.matrix(n, n), lapack.matrix(n, columns), lapack.integers(n)
 
     def by_lapack(at: list[str]) -> None:
-        factor.fill(code, lambda i, j: left(at, i, j))
-        solution.fill(code, lambda i, j: right(at, i, j))
-        status = lapack.call("gesv", n, columns, factor, max(n, 1), pivots, solution, max(n, 1))
-        f.fail_if(code.value(f"icmp sgt i32 {status}, 0"), *SINGULAR)
-        code.nest([str(n), str(columns)], lambda ij: put(at, ij[0], ij[1], solution.load(code, ij[0], ij[1])))
+        factor.fill(code, lambda i, j: system.left(at, i, j))
+        solution.fill(code, lambda i, j: system.right(at, i, j))
+        system.fail_if(failed(f, lapack.call("gesv", n, columns, factor, max(n, 1), pivots, solution, max(n, 1))))
+        system.store(at, lambda i, j: solution.load(code, i, j))
 
-    code.nest(batch, by_lapack)
+    code.nest(system.batch, by_lapack)
 
 
 @emits_static(np.linalg.slogdet)
@@ -148,14 +161,28 @@ def _det(f: FunctionCode, op: Operation) -> None:
     _of_pivots(f, op, product)
 
 
-def _of_pivots(f: FunctionCode, op: Operation, numbers: Numbers) -> None:
-    """Emit numbers that follow from a matrix's pivots."""
-    (a,) = op.positional
-    dtype, n = op.results[0].type.dtype, a.type.shape[-1]
-    if is_complex(dtype):
+@emits_static("scipy.linalg._basic.det")
+def _scipy_det(f: FunctionCode, op: Operation) -> None:
+    """The factors have the dtype of the matrix; their product, of double precision, overflows only at the end."""
+    if op.positional[0].type.dtype.char not in "fdFD":
         EMITTERS["library"](f, op)
         return
-    each_matrix(f, op, n, _pivots(f, entries(f, f.array(a), dtype, a.type.ndim - 2), n, dtype), numbers)
+    check_finite(f, op)
+    _of_pivots(f, op, product)
+
+
+def _of_pivots(f: FunctionCode, op: Operation, numbers: Numbers) -> None:
+    """Emit numbers that follow from a matrix's pivots."""
+    (a,), code = op.positional, f.code
+    dtype, n = op.results[0].type.dtype, a.type.shape[-1]
+    own = a.type.dtype if a.type.dtype.char in "fdFD" else dtype
+    of_matrix = _pivots(f, entries(f, f.array(a), own, a.type.ndim - 2), n, own)
+
+    def converted(at: list[str]) -> tuple[Pivot, str]:
+        pivot, is_odd = of_matrix(at)
+        return lambda i: convert(code, pivot(i), own, dtype), is_odd
+
+    each_matrix(f, op, n, converted, numbers)
 
 
 def each_matrix(
@@ -195,7 +222,7 @@ def _pivots(f: FunctionCode, entry: Entry, n: int, dtype: np.dtype) -> Callable[
 
     def by_lapack(at: list[str]) -> tuple[Pivot, str]:
         factor.fill(code, lambda i, j: entry(at, i, j))
-        lapack.call("getrf", n, n, factor, n, exchanged)
+        lapack.call("getrf", n, n, factor, max(n, 1), exchanged)
         return lambda i: factor.load(code, i, i), _is_odd(code, n, exchanged)
 
     return by_lapack
@@ -212,51 +239,69 @@ def _is_odd(code: Code, n: int, exchanged: Memory) -> str:
     return fold(code, [str(n)], turn, ["i1"], ["false"])[0]
 
 
-def sign_and_logarithm(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> list[str]:
-    kind, zero = register(dtype), literal(0, dtype)
+def sign_and_logarithm(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> list[Element]:
+    """Return the sign of a determinant, a number on the unit circle if it is complex, and the logarithm of its size."""
+    real = half(dtype) if is_complex(dtype) else dtype
+    kind, zero = register(real), literal(0, real)
 
     def turn(i: list[str], carried: list[str]) -> list[str]:
-        x, (is_negative, total, is_singular) = pivot(i[0]), carried
-        below = code.value(f"fcmp olt {kind} {x}, {zero}")
-        none = code.value(f"fcmp oeq {kind} {x}, {zero}")
-        size = apply(code, np.log, dtype, [apply(code, np.absolute, dtype, [x])])
-        return [
-            code.value(f"xor i1 {is_negative}, {below}"),
-            apply(code, np.add, dtype, [total, size]),
-            code.value(f"or i1 {is_singular}, {none}"),
-        ]
+        x, (*sign, total, is_singular) = pivot(i[0]), carried
+        size = apply(code, np.absolute, dtype, [x])
+        if is_complex(dtype):
+            phase = element([apply(code, np.divide, real, [part, size]) for part in registers(x)], dtype)
+            sign = registers(apply(code, np.multiply, dtype, [element(sign, dtype), phase]))
+        else:
+            below = code.value(f"fcmp olt {kind} {x}, {zero}")
+            minus = code.value(f"fneg {kind} {sign[0]}")
+            sign = [code.value(f"select i1 {below}, {kind} {minus}, {kind} {sign[0]}")]
+        none = code.value(f"fcmp oeq {kind} {size}, {zero}")
+        total = apply(code, np.add, real, [total, apply(code, np.log, real, [size])])
+        return [*sign, total, code.value(f"or i1 {is_singular}, {none}")]
 
-    is_negative, total, is_singular = fold(code, [str(n)], turn, ["i1", kind, "i1"], [is_odd, zero, "false"])
-    sign = code.value(f"select i1 {is_negative}, {kind} {literal(-1, dtype)}, {kind} {literal(1, dtype)}")
-    sign = code.value(f"select i1 {is_singular}, {kind} {zero}, {kind} {sign}")
-    least = literal(-np.inf, dtype)
-    return [sign, code.value(f"select i1 {is_singular}, {kind} {least}, {kind} {total}")]
+    first = registers(_unit(code, dtype, is_odd))
+    *sign, total, is_singular = fold(code, [str(n)], turn, [kind] * (len(first) + 1) + ["i1"], [*first, zero, "false"])
+    sign = [code.value(f"select i1 {is_singular}, {kind} {zero}, {kind} {part}") for part in sign]
+    least = literal(-np.inf, real)
+    return [element(sign, dtype), code.value(f"select i1 {is_singular}, {kind} {least}, {kind} {total}")]
 
 
-def product(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> list[str]:
+def _unit(code: Code, dtype: np.dtype, is_negative: str) -> Element:
+    """Return -1 or 1."""
+    kind = register(half(dtype) if is_complex(dtype) else dtype)
+    pairs = zip(registers(literal(-1, dtype)), registers(literal(1, dtype)))
+    return element([code.value(f"select i1 {is_negative}, {kind} {x}, {kind} {y}") for x, y in pairs], dtype)
+
+
+def product(code: Code, dtype: np.dtype, n: int, pivot: Pivot, is_odd: str) -> list[Element]:
     """Return the determinant: the product of the pivots, or exp of the sum of their logarithms where it is out of range."""
-    kind = register(dtype)
-    first = code.value(f"select i1 {is_odd}, {kind} {literal(-1, dtype)}, {kind} {literal(1, dtype)}")
+    real = half(dtype) if is_complex(dtype) else dtype
+    kind = register(real)
 
     def turn(i: list[str], carried: list[str]) -> list[str]:
-        return [apply(code, np.multiply, dtype, [carried[0], pivot(i[0])])]
+        return registers(apply(code, np.multiply, dtype, [element(carried, dtype), pivot(i[0])]))
 
-    (found,) = fold(code, [str(n)], turn, [kind], [first])
+    first = registers(_unit(code, dtype, is_odd))
+    found = fold(code, [str(n)], turn, [kind] * len(first), first)
     limits = np.finfo(dtype)
-    size = apply(code, np.absolute, dtype, [found])
-    above = code.value(f"fcmp oge {kind} {size}, {literal(limits.tiny, dtype)}")
-    below = code.value(f"fcmp ole {kind} {size}, {literal(limits.max, dtype)}")
-    place, again, after = code.slot(kind), code.new("again"), code.new("on")
-    code.do(f"store {kind} {found}, ptr {place}")
+    size = apply(code, np.absolute, dtype, [element(found, dtype)])
+    above = code.value(f"fcmp oge {kind} {size}, {literal(limits.tiny, real)}")
+    below = code.value(f"fcmp ole {kind} {size}, {literal(limits.max, real)}")
+    places, again, after = [code.slot(kind) for _ in found], code.new("again"), code.new("on")
+
+    def keep(parts: list[str]) -> None:
+        for part, place in zip(parts, places):
+            code.do(f"store {kind} {part}, ptr {place}")
+
+    keep(found)
     code.branch(code.value(f"and i1 {above}, {below}"), after, again)
     code.start(again)
     with code.scope():
         sign, logarithm = sign_and_logarithm(code, dtype, n, pivot, is_odd)
-        size = apply(code, np.exp, dtype, [logarithm])
-        code.do(f"store {kind} {apply(code, np.multiply, dtype, [sign, size])}, ptr {place}")
+        size = apply(code, np.exp, real, [registers(logarithm)[0]])
+        keep([apply(code, np.multiply, real, [part, size]) for part in registers(sign)])
     code.jump(after)
     code.start(after)
-    return [code.value(f"load {kind}, ptr {place}")]
+    return [element([code.value(f"load {kind}, ptr {place}") for place in places], dtype)]
 
 
 @emits_static(np.linalg.cholesky)
