@@ -194,3 +194,13 @@ NAN = np.full((2, 2), np.nan)
 def test_errors(f, args, error, text):
     with pytest.raises(error, match=text):
         run_on("native")(f)(*args)
+
+
+@pytest.mark.parametrize("path", ["eager", "native"])
+def test_inverse_of_a_diagonal_keeps_other_elements(path):
+    def f(a):
+        return np.sum(W[:9].reshape(3, 3) * linalg.inv(a, assume_a="diagonal"))
+
+    a = A[:3, :3] + 1.0
+    slope = np.where(np.eye(3, dtype=bool), -W[:9].reshape(3, 3) / a**2, W[:9].reshape(3, 3))
+    np.testing.assert_allclose(run_on(path)(mo.grad(f))(a), slope, rtol=1e-12)

@@ -18,7 +18,8 @@ from .lapack import Lapack
 from .linear_algebra import check_finite, entries, failed, has_not_finite
 from .reductions import fold
 
-INTEGER, _DOUBLE = np.dtype(np.int32), (np.dtype(np.float64), np.dtype(np.complex128))
+INTEGER = np.dtype(np.int32)
+_DOUBLE: tuple[Any, Any] = np.dtype(np.float64), np.dtype(np.complex128)
 WITHOUT_RESIDUAL = (
     "scipy.linalg.lstsq returns no residuals for a matrix without full column rank, but the shapes of results in compiled code "
     "are fixed; use numpy.linalg.lstsq"
