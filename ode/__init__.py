@@ -17,6 +17,7 @@ from .ensembles import ensemble
 from .events import Event
 from .exponential import etdrk4
 from .jacobians import jacobian_pattern, krylov_jacobian
+from .jumps import Jump, jumpsolve
 from .lie_groups import COMMUTATOR_FREE, CommutatorFree, lie_steps, magnus, rotation
 from .methods import METHODS, Multistep
 from .methods.additive import AdditiveTableau, additive
@@ -49,6 +50,7 @@ __all__ = [
     "ExponentialTableau",
     "Extrapolation",
     "Happened",
+    "Jump",
     "RosenbrockTableau",
     "IntegrationFailed",
     "Multistep",
@@ -76,6 +78,7 @@ __all__ = [
     "exponential",
     "extrapolation",
     "jacobian_pattern",
+    "jumpsolve",
     "krylov_jacobian",
     "lie_steps",
     "magnus",
