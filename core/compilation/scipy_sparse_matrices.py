@@ -16,6 +16,7 @@ from ..ir.typed import cast
 from ..rules.registry import LOWERINGS
 from ..rules.sparse_equations import solution as kept_solution, triangular
 from ..rules.sparse_programs import diagonals_of_product, product_places, solved
+from ..rules.sparse_solutions import solution_places
 from ..specialise.constants import called_on_known, known_content
 from ..specialise.driven import SPECIAL
 from ..specialise.traced import NeedsConcrete, Traced
@@ -78,6 +79,14 @@ def of_known_patterns(function: Any) -> Any:
         return trace.uninterpreted.take_in(found)
 
     return of_known
+
+
+def places_of_solution(trace: Any, n: int, count: int, *patterns: Any) -> Any:
+    """``solution_places``: all places if a pattern is known only when the program runs."""
+    found = called_on_known(trace, solution_places, (n, count, *patterns), {})
+    if found is NotImplemented:
+        found = tuple(np.ravel(x) for x in np.indices((n, count)))
+    return trace.uninterpreted.take_in(found)
 
 
 def from_diagonals(trace: Any, matrix: Any, copy: bool = False) -> Any:
@@ -170,6 +179,7 @@ SPECIAL[csr_array.tolil] = to_lists
 SPECIAL[lil_insert] = without_lists
 SPECIAL[csr_array._getnnz] = stored_entries  # type: ignore[attr-defined]
 SPECIAL[dia_array.tocsr] = from_diagonals
+SPECIAL[solution_places] = places_of_solution
 for _kind in (csr_array, bsr_array):
     SPECIAL[_kind.prune] = pruned  # type: ignore[attr-defined]
 for _function in (csr_matmat_maxnnz, product_places, diagonals_of_product):

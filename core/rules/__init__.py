@@ -29,7 +29,7 @@ _LAZY: dict[str, tuple[str, ...]] = {
         "scipy_dense_programs",
     ),
     "scipy.fft": ("scipy_fourier", "scipy_compiled_fourier"),
-    "scipy.sparse": ("sparse", "sparse_pairs", "sparse_equations", "sparse_programs"),
+    "scipy.sparse": ("sparse", "sparse_pairs", "sparse_equations", "sparse_solutions", "sparse_programs"),
     "scipy.optimize": ("scipy_optimize",),
     "scipy.interpolate": ("scipy_interpolate",),
     "scipy.ndimage": ("scipy_ndimage",),

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import _sparsetools as kernels, csc_array, issparse
-from scipy.sparse.linalg import splu
 from scipy.sparse.linalg._dsolve import _superlu
 
 from ..errors import BadInput
@@ -19,6 +18,7 @@ from . import sparse_loops as loops
 from .sparse import at, of_blocks, rows_of as rows
 from .sparse_equations import solution
 from .sparse_pairs import OPERATIONS, merged, met, product_pattern, sample
+from .sparse_solutions import solution_entries, solution_places
 from .table import model, runs_compiled
 
 Arrays = tuple[Any, ...]
@@ -472,7 +472,7 @@ model(_superlu.gssv, gssv)
 def solved(A: Any, b: Any, permc_spec: Any = None) -> tuple[Any, int]:
     """Compute what ``spsolve`` does, without writing into A; the int is not 0 if A is singular, and the solution NaN then.
 
-    A sparse solution has all its entries, since each of them has a derivative, also one that is zero.
+    A sparse solution has all entries that are not zero by structure, since each of them has a derivative.
     """
     if not (issparse(A) and A.format in ("csr", "csc")):
         A = csc_array(A)
@@ -483,9 +483,14 @@ def solved(A: Any, b: Any, permc_spec: Any = None) -> tuple[Any, int]:
         raise ValueError(f"matrix - rhs dimension mismatch ({A.shape} - {np.shape(b)[0]})")
     if issparse(b) and b.ndim == 2 and b.shape[1] != 1:
         dtype = np.result_type(A.data, b.data, np.float32)
-        X = splu(A.tocsc().astype(dtype), permc_spec).solve(b.toarray().astype(dtype))
-        i, j = np.indices(X.shape)
-        return A.__class__((np.ravel(X), (np.ravel(i), np.ravel(j))), shape=X.shape), 0
+        B, by_column, options = b.tocoo(), int(A.format == "csc"), (("ColPerm", permc_spec),)
+        i, j = solution_places(n, b.shape[1], A.indices, A.indptr, by_column, B.row, B.col)
+        data, values = A.data.astype(dtype), B.data.astype(dtype)
+        where = n, b.shape[1], i, j, B.row, B.col
+        x, info = solution_entries(*where, data, A.indices, A.indptr, values, by_column, options)
+        if info != 0:
+            raise RuntimeError("Factor is exactly singular")
+        return A.__class__((x, (i, j)), shape=b.shape), 0
     b = b.toarray() if issparse(b) else np.asarray(b)
     dtype = np.result_type(A.data, b, np.float32)
     options = {"ColPerm": permc_spec}

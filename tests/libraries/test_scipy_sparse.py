@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sl
+from path_tester import run_on
 
 import morula as mo
 from morula.core.rules import sparse_equations
@@ -334,3 +335,27 @@ def test_a_rebuilt_matrix_has_its_pattern(format):
     matrix = sp.csr_array(np.diag([1.0, 2.0, 3.0]) + np.eye(3, k=1)).asformat(format)
     twice = mo.tree.rebuild(matrix, lambda _, x: 2 * x, constant=lambda _, x: x)
     np.testing.assert_array_equal(twice.toarray(), 2 * matrix.toarray())
+
+
+FOR_BAD_B = {
+    "cg": lambda a, b: sl.cg(a, b)[0],
+    "gmres": lambda a, b: sl.gmres(a, b)[0],
+    "spsolve": lambda a, b: sl.spsolve(a, b),
+    "splu": lambda a, b: sl.splu(a.tocsc()).solve(b),
+}
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "path, name", [("native", "spsolve"), ("xla", "splu"), *[("eager", name) for name in FOR_BAD_B]]
+)
+def test_a_right_hand_side_that_is_not_finite_gives_no_wrong_number(name: str, path: str, bad: float) -> None:
+    """SciPy gives NaN or Inf, and so does the gradient; that by b may be finite, since the solution is linear in b."""
+    a = sp.csr_array(np.diag([4.0, 5.0, 6.0]) + np.diag([1.0, 2.0], 1) + np.diag([1.0, 2.0], -1))
+    b, w = np.array([1.0, bad, 2.0]), np.array([1.0, -1.0, 3.0])
+    f = FOR_BAD_B[name]
+    with np.errstate(invalid="ignore"):
+        assert not np.isfinite(f(a, b)).any()
+        value, (da, db) = run_on(path)(mo.value_and_grad(lambda a, b: np.sum(w * f(a, b)), (0, 1)))(a, b)
+    assert not np.isfinite(value) and not np.isfinite(da.data).any()
+    assert np.isnan(db).all() or np.allclose(db, np.linalg.solve(a.toarray().T, w), rtol=1e-12)

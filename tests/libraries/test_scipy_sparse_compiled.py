@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -206,6 +207,84 @@ def test_a_sparse_right_hand_side_of_another_dtype(dtype: Any, path: str) -> Non
         return np.sum(np.abs(solved.toarray()) ** 2)
 
     check_gradient(path, f, np.array([1.0, 2.0, 3.0]))
+
+
+TRIANGLES = sp.csc_array((np.arange(1.0, 9.0), ([3, 0, 1, 0, 4, 2, 2, 1], [0, 1, 1, 2, 2, 3, 4, 4])), shape=(5, 5))
+RIGHT = sp.csc_array((np.ones(4), ([0, 3, 4, 2], [0, 1, 1, 2])), shape=(5, 3))
+
+
+def of_triangles(a: Any, b: Any) -> Any:
+    solved = linalg.spsolve(
+        sp.csc_array((a, TRIANGLES.indices, TRIANGLES.indptr), shape=(5, 5)),
+        sp.csc_array((b, RIGHT.indices, RIGHT.indptr), shape=(5, 3)),
+    )
+    return np.abs(solved.toarray() + 0.1) ** 3
+
+
+def of_dense(a: Any, b: Any) -> Any:
+    left, right = np.zeros((5, 5), a.dtype), np.zeros((5, 3), b.dtype)
+    left[TRIANGLES.indices, np.repeat(np.arange(5), np.diff(TRIANGLES.indptr))] = a
+    right[RIGHT.indices, np.repeat(np.arange(3), np.diff(RIGHT.indptr))] = b
+    return np.abs(np.linalg.solve(left, right) + 0.1) ** 3
+
+
+def every_derivative(f: Any) -> Any:
+    def total(a: Any, b: Any) -> Any:
+        return np.sum(f(a, b))
+
+    def of_slopes(a: Any, b: Any) -> Any:
+        return np.sum(np.abs(mo.grad(total)(a, b)) ** 2 * np.arange(len(a)))
+
+    def found(a: Any, b: Any) -> Any:
+        tangent = mo.jvp(total, (a, b), (np.cos(a), np.sin(b)))[1]
+        return mo.grad(total, (0, 1))(a, b), tangent, mo.grad(of_slopes, (0, 1))(a, b)
+
+    return found
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("dtypes", [("f8", "f8"), ("c16", "c16"), ("f8", "c16")])
+def test_derivatives_of_sparse_solutions_are_those_of_dense_ones(dtypes: Any, path: str) -> None:
+    a, b = [x.data.astype(dtype) for x, dtype in zip((TRIANGLES, RIGHT), dtypes)]
+    a, b = [x * (1.0 + 0.3j) if x.dtype.kind == "c" else x for x in (a, b)]
+    found, expected = run_on(path)(every_derivative(of_triangles))(a, b), every_derivative(of_dense)(a, b)
+    for got, right in zip(mo.tree.leaves(found), mo.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-10)
+
+
+def test_sparse_solutions_have_the_entries_that_are_not_zero_by_structure() -> None:
+    rng = np.random.default_rng(0)
+    kept: list[Any] = []
+
+    def solution(a: Any, b: Any) -> Any:
+        x = linalg.spsolve(a, b)
+        kept.append((x.nnz, x.toarray()))
+        return np.sum(x.data)
+
+    for _ in range(30):
+        n = int(rng.integers(1, 9))
+        a = sp.csc_array(sp.random_array((n, n), density=0.3, rng=rng) + sp.csc_array(np.eye(n)[rng.permutation(n)]))
+        a.data = rng.standard_normal(a.nnz)
+        b = sp.random_array((n, 3), density=0.4, rng=rng).tocsc()
+        if np.linalg.matrix_rank(a.toarray()) == n and b.nnz:
+            mo.grad(solution)(a, b)
+            exact = np.linalg.solve(a.toarray(), b.toarray())
+            np.testing.assert_allclose(kept[-1][1], exact, rtol=1e-8, atol=1e-10)
+            assert kept[-1][0] == np.sum(np.abs(exact) > 1e-12)
+    assert len(kept) > 10
+
+
+def test_the_inverse_of_many_blocks_takes_the_memory_of_its_entries() -> None:
+    a = sp.block_diag([np.array([[3.0, 1.0], [1.0, 2.0]])] * 700, format="csc")
+    slope = mo.grad(lambda a: np.sum(linalg.inv(a).data))
+    slope(a[:4, :4])
+    tracemalloc.start()
+    found = slope(a)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < a.shape[0] ** 2 * 8 / 2
+    inverse = np.linalg.inv(a[:2, :2].toarray())
+    np.testing.assert_allclose(found.toarray()[:2, :2], -np.outer(inverse.sum(0), inverse.sum(1)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("path", PATHS)
