@@ -142,6 +142,8 @@ def __getattr__(name: str) -> Any:
         place = ".core.errors" if name in _ERRORS else ".foreign" if name in _FOREIGN else ".core"
         home = import_module(place, __name__)
         value = getattr(home, name)
+        if place == ".core":
+            import_module(".core.rules", __name__).when_imported("scipy.sparse.linalg", f"{__name__}._scipy_forms")
     globals()[name] = value
     return value
 
