@@ -174,7 +174,7 @@ def test_gradients_of_generalised_schur_forms_without_python(dtype, monkeypatch)
         return size(s, t, q, z, alpha / beta)
 
     value, expected = f(a, b), mo.grad(f)(a, b)
-    monkeypatch.setattr(PythonCall, "run", None)
+    refuse_python(monkeypatch)
     found, g = run_on("native")(mo.value_and_grad(f))(a, b)
     np.testing.assert_allclose(found, value, rtol=1e-3 if dtype is np.float32 else 1e-10)
     np.testing.assert_allclose(g, expected, atol=np.max(np.abs(expected)) * (1e-3 if dtype is np.float32 else 1e-9))

@@ -12,12 +12,12 @@ import scipy.special
 
 jax = pytest.importorskip("jax")
 
+from morula import jit  # noqa: E402
 from morula.core.emit.xla import compile_function  # noqa: E402
 from morula.core.emit.xla.elementwise import UFUNCS  # noqa: E402
 from morula.core.ir.builder import Builder  # noqa: E402
 from morula.core.ir.dynamic import Function, Value, verify  # noqa: E402
 from morula.core.ir.typed import ArrayType  # noqa: E402
-from morula import jit  # noqa: E402
 
 SPECIAL = sorted((u for u in UFUNCS if getattr(scipy.special, u.__name__, None) is u), key=lambda u: u.__name__)
 
