@@ -24,6 +24,8 @@ CHECKED_WITH_THEIR_PACKAGE |= {
     "bouncing_ball",
     "robertson_rates",
     "pendulum_control",
+    "kepler_million_steps",
+    "beam_on_soil",
 }  # in tests/ode
 SCRIPTS = sorted(
     path

@@ -91,3 +91,23 @@ def test_a_latent_ode_learns_from_irregular_measurements(tmp_path):
     assert len(times) == 9 and np.diff(times).max() > 0.25 * example.END
     _, losses = example.learned(60, 8, 9)
     assert losses[-1] < 0.2 * losses[0]
+
+
+def test_symplectic_methods_keep_the_energy_of_a_planet_over_a_million_steps(tmp_path):
+    example = load("kepler_million_steps")
+    orbits = example.solved()
+    errors = example.energy_errors(orbits)
+    assert np.max(errors["leapfrog"]) < 1e-3 and np.max(errors["blanes_moan4"]) < 1e-7
+    assert abs(example.growth(errors["leapfrog"]) - 1) < 0.01 and abs(example.growth(errors["blanes_moan4"]) - 1) < 0.01
+    assert 9 < example.growth(errors["rk4"]) < 11
+    assert drawn(example.draw, tmp_path / "picture.png", orbits)
+
+
+def test_the_stiffness_of_the_soil_is_found_from_the_deflection_of_a_beam(tmp_path):
+    example = load("beam_on_soil")
+    seen = example.observed()
+    found = example.fit(seen).x
+    places = np.linspace(0.2, 0.8, 9)
+    assert np.allclose(example.stiffness(places, found), example.stiffness(places, example.TRUE), rtol=0.12)
+    assert np.sqrt(np.mean(example.misfits(found, seen) ** 2)) < 1.5
+    assert drawn(example.draw, tmp_path / "picture.png", seen, found)
