@@ -14,11 +14,11 @@ from scipy import linalg
 import morula as mo
 
 N = 4
-EPS = np.finfo(float).eps
 STEP = mpmath.mpf(10) ** -25
 W = np.cos(np.arange(16.0) ** 2).reshape(N, N)
 B = np.sin(1 + np.arange(8.0)).reshape(N, 2)
 C = B[:, 0]
+DIRECTION = np.sin(2 + np.arange(16.0) ** 2).reshape(N, N)
 SIGNS = np.where(np.arange(16) % 3 == 0, -1.0, 1.0).reshape(N, N)
 
 
@@ -48,6 +48,10 @@ DEFINITE = {
     "graded": np.diag(10.0 ** -np.arange(0, 4 * N, 4)) + 1e-14 * np.ones((N, N)),
     "pairs that agree to seven digits": with_eigenvalues(1.0, 1.0 + 1e-7, 2.0, 2.0 + 1e-7),
     "a pair that agrees to twelve digits": with_eigenvalues(1.0, 1.0 + 1e-12, 3.0, 4.0),
+}
+NEAR_DEFINITE = {
+    "almost singular": with_eigenvalues(1.0, 2.0, 0.5, 1e-3),
+    "a pair that agrees to two digits": with_eigenvalues(1.0, 1.01, 3.0, 4.0),
 }
 
 
@@ -113,12 +117,12 @@ def qr(a):
 
 def eigh(a):
     lam, v = np.linalg.eigh(a)
-    return np.sum(C * lam) + np.sum(W * v**2)
+    return np.sum(C * lam) + np.sum(W * np.abs(v) ** 2)
 
 
 def svd(a):
     u, s, vh = np.linalg.svd(a)
-    return np.sum(C * s) + np.sum(W * u**2) + np.sum(W * vh**2)
+    return np.sum(C * s) + np.sum(W * np.abs(u) ** 2) + np.sum(W * np.abs(vh) ** 2)
 
 
 OF_GENERAL = {
@@ -130,7 +134,7 @@ OF_GENERAL = {
         lambda a: np.sum(W[: N - 1, :2] * np.linalg.lstsq(a[:, : N - 1], B, rcond=None)[0]),
         lambda m: total(exact_pinv(m) * in_digits(B)),
     ),
-    "pinv": (lambda a: np.sum(W[: N - 1] * np.linalg.pinv(a[:, : N - 1])), lambda m: total(exact_pinv(m))),
+    "pinv": (lambda a: np.sum(W[: N - 1] * np.linalg.pinv(a[..., : N - 1])), lambda m: total(exact_pinv(m))),
     "qr": (qr, exact_qr),
     "svd": (svd, exact_svd),
     "expm": (lambda a: np.sum(W * linalg.expm(a)), lambda m: total(mpmath.expm(m))),
@@ -147,6 +151,9 @@ CASES += [(name, *pair, DEFINITE) for name, pair in OF_DEFINITE.items()]
 THREE_DIGITS_LOST = {"expm": 1e4}
 """SciPy's expm loses up to three digits of the value where entries have one sign; the value on each path is SciPy's."""
 
+SQUARED = ("logm",)
+"""Forward mode decomposes a matrix of twice the size, whose condition is the square, and refuses one that is singular to rounding."""
+
 
 def value_and_slope(exact, m):
     y, slope = exact(m), mpmath.matrix(N, N)
@@ -161,6 +168,15 @@ def size(m):
     return max(abs(x) for x in m)
 
 
+def bounds(name, exact, family, a, y, slope):
+    """The largest errors of the value and of the gradient that roundings of the matrix would explain."""
+    eps = np.finfo(a.dtype).eps
+    signs = SIGNS if family is GENERAL else np.tril(SIGNS) + np.tril(SIGNS, -1).T
+    y_near, slope_near = value_and_slope(exact, in_digits(a) + in_digits(signs) * float(eps * np.max(np.abs(a))))
+    of_value = 30 * (abs(y_near - y) + eps * abs(y)) * THREE_DIGITS_LOST.get(name, 1.0)
+    return of_value, 30 * (size(slope_near - slope) + eps * size(slope))
+
+
 @pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
 @pytest.mark.parametrize("name, loss, exact, family", CASES, ids=[case[0] for case in CASES])
 def test_errors_are_those_of_roundings_of_the_matrix(name, loss, exact, family):
@@ -169,11 +185,37 @@ def test_errors_are_those_of_roundings_of_the_matrix(name, loss, exact, family):
         with mpmath.workdps(50):
             m = in_digits(a)
             y, slope = value_and_slope(exact, m)
-            signs = SIGNS if family is GENERAL else np.tril(SIGNS) + np.tril(SIGNS, -1).T
-            y_near, slope_near = value_and_slope(exact, m + in_digits(signs) * float(EPS * np.max(np.abs(a))))
-            bound = 30 * (abs(y_near - y) + EPS * abs(y)) * THREE_DIGITS_LOST.get(name, 1.0)
-            bound_of_slope = 30 * (size(slope_near - slope) + EPS * size(slope))
+            bound, bound_of_slope = bounds(name, exact, family, a, y, slope)
             for f in paths:
                 value, gradient = f(a)
                 assert abs(float(value) - y) <= bound
                 assert size(in_digits(gradient) - slope) <= bound_of_slope
+            gradient = mo.grad(lambda a, loss=loss: np.real(loss(a)))(a.astype(complex))
+            assert size(in_digits(np.real(gradient)) - slope) <= bound_of_slope
+            if name in SQUARED and np.linalg.cond(a) > 1e7:
+                continue
+            tangent = mo.jvp(loss, (a,), (DIRECTION,))[1]
+            assert abs(float(tangent) - total(slope, DIRECTION)) <= bound_of_slope * np.sum(np.abs(DIRECTION))
+
+
+STACKED = ("solve", "inv", "pinv", "svd", "expm", "cholesky", "eigh", "logm", "sqrtm")
+
+
+@pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
+@pytest.mark.parametrize("name, loss, exact, family", CASES, ids=[case[0] for case in CASES])
+def test_single_precision_and_stacks(name, loss, exact, family):
+    """Matrices that single precision does not tell from singular ones are left out."""
+    chosen = (a.astype(np.float32) for a in (family if family is GENERAL else NEAR_DEFINITE).values())
+    for a in (a for a in chosen if np.linalg.cond(a) < 1e4):
+        with mpmath.workdps(50):
+            y, slope = value_and_slope(exact, in_digits(a))
+            bound, bound_of_slope = bounds(name, exact, family, a, y, slope)
+            value, gradient = mo.value_and_grad(loss)(a)
+            assert gradient.dtype == np.float32
+            assert abs(float(value) - y) <= bound
+            assert size(in_digits(gradient) - slope) <= bound_of_slope
+    if name in STACKED:
+        stack = np.stack(list(family.values()))
+        one_by_one = [mo.grad(loss)(a) for a in family.values()]
+        for g, h in zip(mo.grad(loss)(stack), one_by_one, strict=True):
+            np.testing.assert_allclose(g, h, rtol=1e-6, atol=1e-9 * np.max(np.abs(h)))
