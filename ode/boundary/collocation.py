@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from ...core import BadInput, jacobian, jvp
+from .newton import block_matrix
 
 # The points of Lobatto's quadrature with five nodes in [0, 1] apart from the ends and the middle, and their weights.
 LOBATTO_POINTS = 0.5 - 0.5 * np.sqrt(3 / 7), 0.5 + 0.5 * np.sqrt(3 / 7)
@@ -64,26 +65,14 @@ class Collocation:
 
     def matrix(self, y: NDArray[Any]) -> csc_array:
         """Return the Jacobian of the equations, (m n, m n)."""
-        m, n = y.shape
         h = self.h[:, None, None]
         middle = self.parts(y)[1]
         J, J_middle = self._jacobians(self.nodes, y), self._jacobians(self.middles, middle)
-        one = np.eye(n)
+        one = np.eye(y.shape[1])
         left = -one - h / 6 * (J[:-1] + 2 * J_middle + 0.5 * h * J_middle @ J[:-1])
         right = one - h / 6 * (J[1:] + 2 * J_middle - 0.5 * h * J_middle @ J[1:])
         first, last = (jacobian(self.conditions, argnums=i)(y[0], y[-1]) for i in (0, 1))
-        rows = np.arange(m * n).reshape(m, n)
-        row, column = rows[1:, :, None] + np.zeros((1, 1, n), int), np.zeros((1, n, 1), int)
-        entries = [left, right, first[None], last[None]]
-        at_rows = [row, row, *[rows[:1, :, None] + np.zeros((1, 1, n), int)] * 2]
-        at_columns = [
-            rows[:-1, None] + column,
-            rows[1:, None] + column,
-            rows[:1, None] + column,
-            rows[-1:, None] + column,
-        ]
-        place = np.concatenate([a.ravel() for a in at_rows]), np.concatenate([a.ravel() for a in at_columns])
-        return csc_array((np.concatenate([e.ravel() for e in entries]), place), shape=(m * n, m * n))
+        return block_matrix(left, right, first, last)
 
     def _jacobians(self, t: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         """Return df / dy at all times (m, n, n), by one derivative in each component."""
@@ -112,3 +101,10 @@ class Collocation:
             f = self.slopes(self.nodes[:-1] + theta * self.h, state)
             total = total + weight * np.sum(((slope - f) / (1 + np.abs(f))) ** 2, 1)
         return np.sqrt(total)
+
+    def is_solved(self, y: NDArray[Any], residual: NDArray[Any], tol: float) -> bool:
+        """Whether the equations hold well below the tolerance, so that they do not add to the residual between the nodes."""
+        f_middle = self.parts(y)[3]
+        allowed = 1e-3 * tol * self.h[:, None] * (1 + np.abs(f_middle))
+        scale = 1e-3 * tol * (1 + np.abs(y).max())
+        return bool(np.all(np.abs(residual[1:]) <= allowed) and np.all(np.abs(residual[0]) <= scale))

@@ -4,50 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.linalg import splu
 
-from ...core import BadInput, MorulaError, constant, implicit, lowering, stop_gradient
+from ...core import BadInput, MorulaError, constant, lowering, stop_gradient
 from ..arguments import check_positive, times_of
 from ..dense_output import DenseOutput
 from ..state import Leaf
 from .collocation import Collocation
-
-MOST_STEPS = 12
-"""The most steps of Newton's method on one mesh."""
-
-MOST_HALVINGS = 10
-"""How often a step of Newton's method is tried at half its length."""
-
-
-class BoundaryStatus(IntEnum):
-    """How a boundary-value problem ended.
-
-    >>> BoundaryStatus.MAX_NODES.message
-    'the tolerance needs more than max_nodes nodes'
-    """
-
-    SUCCESS = 0
-    MAX_NODES = 1
-    SINGULAR = 2
-    NOT_CONVERGED = 3
-
-    @property
-    def message(self) -> str:
-        """What happened, in words."""
-        return _MESSAGES[self]
-
-
-_MESSAGES = {
-    BoundaryStatus.SUCCESS: "the residual is within the tolerance",
-    BoundaryStatus.MAX_NODES: "the tolerance needs more than max_nodes nodes",
-    BoundaryStatus.SINGULAR: "the equations have a singular Jacobian",
-    BoundaryStatus.NOT_CONVERGED: "Newton's method did not converge",
-}
+from .newton import BoundaryStatus, attached, newton
 
 
 @dataclass
@@ -134,24 +101,8 @@ def bvpsolve(
     >>> bool(abs(beam.sol(0.5)[0] + 1.0) < 1e-12)
     True
     """
-    for function, name in ((f, "f"), (conditions, "conditions")):
-        if not callable(function):
-            raise BadInput(f"{name} is {type(function).__name__}; expected a function")
-    nodes = stop_gradient(times_of(ts))
-    y = np.array(stop_gradient(guess), dtype=float)
-    if len(nodes) < 2 or not np.all(np.diff(nodes) > 0):
-        raise BadInput("ts must rise strictly and have at least 2 nodes")
-    if y.ndim != 2 or len(y) != len(nodes) or not y.size:
-        raise BadInput(f"guess has shape {y.shape} for {len(nodes)} nodes; expected ({len(nodes)}, n)")
-    if not np.isfinite(y).all():
-        raise BadInput("guess holds a value that is not finite")
-    check_positive(tol, "tol")
+    nodes, y = checked(f, conditions, ts, guess, args, tol)
     check_positive(max_nodes, "max_nodes")
-    found = np.shape(conditions(y[0], y[-1], *args))
-    if found != y.shape[1:]:
-        raise BadInput(
-            f"conditions returned shape {found} for states of {y.shape[1]} components; expected {y.shape[1:]}"
-        )
 
     def on(nodes: NDArray[Any]) -> Collocation:
         return Collocation(
@@ -161,7 +112,7 @@ def bvpsolve(
     nodes, y, residual, iterations, status = _search(on, nodes, y, float(tol), int(max_nodes))
     problem = on(nodes)
     if status in (BoundaryStatus.SUCCESS, BoundaryStatus.MAX_NODES):
-        y = _attached(problem, y)
+        y = attached(problem, y)
     coefficients = problem.polynomials(y)
     leaves = Leaf(0, y.shape[1], y.shape[1:])
     sol = DenseOutput(nodes[:-1], nodes[1:], problem.h, y[:-1], coefficients, leaves)
@@ -175,35 +126,44 @@ def bvpsolve(
     return solution
 
 
-def _refuse(*args: Any, **kwargs: Any) -> BoundarySolution:
-    """Refuse compiled programs at once: the size of the mesh is found while the program runs."""
-    raise BadInput(
-        "bvpsolve cannot be compiled: its mesh grows until the residual is within the tolerance; call it outside of the compiled "
-        "function, which its f and conditions may be, or through mo.callback(solve, result_like, *args)"
-    )
+def checked(
+    f: Any, conditions: Any, ts: Any, guess: Any, args: tuple[Any, ...], tol: Any
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Check the arguments of a boundary-value problem, and return the nodes (m,) and the guess (m, n)."""
+    for function, name in ((f, "f"), (conditions, "conditions")):
+        if not callable(function):
+            raise BadInput(f"{name} is {type(function).__name__}; expected a function")
+    nodes = stop_gradient(times_of(ts))
+    y = np.array(stop_gradient(guess), dtype=float)
+    if len(nodes) < 2 or not np.all(np.diff(nodes) > 0):
+        raise BadInput("ts must rise strictly and have at least 2 nodes")
+    if y.ndim != 2 or len(y) != len(nodes) or not y.size:
+        raise BadInput(f"guess has shape {y.shape} for {len(nodes)} nodes; expected ({len(nodes)}, n)")
+    if not np.isfinite(y).all():
+        raise BadInput("guess holds a value that is not finite")
+    check_positive(tol, "tol")
+    found = np.shape(conditions(y[0], y[-1], *args))
+    if found != y.shape[1:]:
+        raise BadInput(
+            f"conditions returned shape {found} for states of {y.shape[1]} components; expected {y.shape[1:]}"
+        )
+    return nodes, y
 
 
-for _target in ("native", "xla"):
-    lowering(bvpsolve, _target)(_refuse)
+def refused_when_compiled(solve: Callable[..., BoundarySolution], reason: str) -> None:
+    """Refuse the solver in compiled programs at once, before its parts are."""
+
+    def refuse(*args: Any, **kwargs: Any) -> BoundarySolution:
+        raise BadInput(
+            f"{solve.__name__} cannot be compiled: {reason}; call it outside of the compiled function, which its f and conditions "
+            "may be, or through mo.callback(solve, result_like, *args)"
+        )
+
+    for target in ("native", "xla"):
+        lowering(solve, target)(refuse)
 
 
-def _attached(problem: Collocation, y: NDArray[Any]) -> NDArray[Any]:
-    """Return y as a differentiable function of all that the equations use."""
-    factors: list[Any] = []
-
-    @constant
-    def solved(b: Any, is_transposed: bool) -> Any:
-        if not factors:
-            factors.append(splu(problem.matrix(y)))
-        return factors[0].solve(b, "T" if is_transposed else "N")
-
-    def transposed(pull: Any, b: Any) -> Any:
-        return implicit(solved(b, True), lambda u: pull(u) - b, (direct, transposed))
-
-    def direct(push: Any, b: Any) -> Any:
-        return implicit(solved(b, False), lambda u: push(u) - b, (transposed, direct))
-
-    return implicit(y, problem.residual, (transposed, direct))
+refused_when_compiled(bvpsolve, "its mesh grows until the residual is within the tolerance")
 
 
 @constant
@@ -214,7 +174,7 @@ def _search(
     iterations = 0
     while True:
         problem = on(nodes)
-        y, count, status = _newton(problem, y, tol)
+        y, count, status = newton(problem, y, tol)
         iterations += count
         norms = problem.residual_norms(y)
         residual = float(np.max(norms)) if np.isfinite(norms).all() else np.inf
@@ -234,36 +194,3 @@ def _refined(problem: Collocation, y: NDArray[Any], parts: NDArray[Any]) -> tupl
     states = y[:-1][at] + within * (c[:, 0] + within * (c[:, 1] + within * c[:, 2]))
     nodes = problem.nodes[:-1][at] + within[:, 0] * problem.h[at]
     return np.append(nodes, problem.nodes[-1]), np.concatenate((states, y[-1:]))
-
-
-def _newton(problem: Collocation, y: NDArray[Any], tol: float) -> tuple[NDArray[Any], int, BoundaryStatus]:
-    """Solve the equations on a mesh by Newton's method, damped so that the simplified next step is shorter."""
-    for count in range(MOST_STEPS):
-        try:
-            factors = splu(problem.matrix(y))
-        except RuntimeError:
-            return y, count, BoundaryStatus.SINGULAR
-        step = factors.solve(problem.residual(y).reshape(-1))
-        size = float(np.dot(step, step))
-        if not np.isfinite(size):
-            return y, count, BoundaryStatus.SINGULAR
-        trial = residual = y
-        for halvings in range(MOST_HALVINGS):
-            damping = 0.5**halvings
-            trial = y - damping * step.reshape(y.shape)
-            residual = problem.residual(trial)
-            after = factors.solve(np.where(np.isfinite(residual), residual, 1e300).reshape(-1))
-            if np.dot(after, after) <= (1 - 0.4 * damping) * size:
-                break
-        y = trial
-        if _is_solved(problem, y, residual, tol):
-            return y, count + 1, BoundaryStatus.SUCCESS
-    return y, MOST_STEPS, BoundaryStatus.NOT_CONVERGED
-
-
-def _is_solved(problem: Collocation, y: NDArray[Any], residual: NDArray[Any], tol: float) -> bool:
-    """Whether the equations hold well below the tolerance, so that they do not add to the residual between the nodes."""
-    f_middle = problem.parts(y)[3]
-    allowed = 1e-3 * tol * problem.h[:, None] * (1 + np.abs(f_middle))
-    scale = 1e-3 * tol * (1 + np.abs(y).max())
-    return bool(np.all(np.abs(residual[1:]) <= allowed) and np.all(np.abs(residual[0]) <= scale))
