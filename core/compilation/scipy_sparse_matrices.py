@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import bsr_array, csr_array, dia_array
-from scipy.sparse._csparsetools import lil_insert  # type: ignore[import-not-found]
+from scipy.sparse import bsr_array, coo_array, csr_array, dia_array, dok_array
+from scipy.sparse._csparsetools import lil_fancy_set, lil_insert  # type: ignore[import-not-found]
 from scipy.sparse._sparsetools import csr_matmat_maxnnz  # type: ignore[import-not-found]
 from scipy.sparse.linalg import splu, spsolve, spsolve_triangular
 
@@ -160,23 +161,32 @@ def factorised(
     return Factors(A, tuple(chosen.items()))
 
 
-def to_lists(trace: Any, matrix: Any, *args: Any, **kwargs: Any) -> Any:
-    """``tolil``."""
-    return without_lists(trace, trace.call(getattr, matrix, "data"))
+def without(kind: str, container: str) -> Callable[..., Any]:
+    """Return what refuses to keep values that a compiled program computes in a matrix of Python lists or dicts."""
+
+    def refuse(trace: Any, *args: Any) -> Any:
+        if not any(isinstance(x, Traced) for x in args):
+            return NotImplemented
+        raise BadInput(
+            f"a sparse matrix in {kind} format keeps its values in {container}, which compiled programs do not have; build it from "
+            "triplets as a coo_array, or keep it in CSR format"
+        )
+
+    return refuse
 
 
-def without_lists(trace: Any, *args: Any) -> Any:
-    """Refuse to keep values that a compiled program computes in a matrix in LIL format."""
-    if not any(isinstance(x, Traced) for x in args):
-        return NotImplemented
-    raise BadInput(
-        "a sparse matrix in LIL format keeps its values in Python lists, which compiled programs do not have; build it from "
-        "triplets as a coo_array, or keep it in CSR format"
-    )
+def converted(refuse: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what refuses a conversion of a matrix whose values the program computes."""
+    return lambda trace, matrix, *args, **kwargs: refuse(trace, trace.call(getattr, matrix, "data"))
 
 
-SPECIAL[csr_array.tolil] = to_lists
-SPECIAL[lil_insert] = without_lists
+without_lists, without_dict = without("LIL", "Python lists"), without("DOK", "a Python dict")
+SPECIAL[csr_array.tolil] = converted(without_lists)
+SPECIAL[coo_array.todok] = converted(without_dict)
+for _function in (lil_insert, lil_fancy_set):
+    SPECIAL[_function] = without_lists
+for _function in (dok_array._set_intXint, dok_array._set_arrayXarray):  # type: ignore[attr-defined]
+    SPECIAL[_function] = without_dict
 SPECIAL[csr_array._getnnz] = stored_entries  # type: ignore[attr-defined]
 SPECIAL[dia_array.tocsr] = from_diagonals
 SPECIAL[solution_places] = places_of_solution

@@ -305,17 +305,31 @@ def test_singular_matrices(path: str) -> None:
     assert np.isnan(found).all()
 
 
-def assigned(x: Any) -> Any:
-    a = sp.lil_array((3, 3))
-    a[0, 1] = x[0]
-    return a.tocsr()
+def assigned(kind: Any, at: Any, count: int = 0) -> Any:
+    def f(x: Any) -> Any:
+        a = kind((3, 3))
+        a[at] = x[:count] if count else x[0]
+        return a.tocsr()
+
+    return f
 
 
-@pytest.mark.parametrize("f", [lambda x: made(x).tolil(), assigned])
-def test_matrices_of_lists_are_refused(f: Any) -> None:
-    with pytest.raises(
-        mo.BadInput, match="LIL format keeps its values in Python lists.*build it from triplets as a coo_array"
-    ):
+BY_PYTHON = {
+    "LIL": (sp.lil_array, "Python lists", lambda x: made(x).tolil()),
+    "DOK": (sp.dok_matrix, "a Python dict", lambda x: made(x).todok()),
+}
+TWO = np.array([0, 1])
+
+
+@pytest.mark.parametrize("name", BY_PYTHON)
+@pytest.mark.parametrize(
+    "at, count", [(None, 0), ((0, 1), 0), ((TWO, TWO), 2), ((slice(0, 2), 1), 0), ((0, slice(None)), 3)]
+)
+def test_matrices_of_lists_and_dicts_are_refused(name: str, at: Any, count: int) -> None:
+    kind, container, convert = BY_PYTHON[name]
+    f = convert if at is None else assigned(kind, at, count)
+    text = f"in {name} format keeps its values in {container}, which compiled .* build it from triplets as a coo_array"
+    with pytest.raises(mo.BadInput, match=text):
         mo.jit(lambda x: np.sum(f(x) @ np.ones(3)))(X)
 
 
