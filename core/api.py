@@ -19,6 +19,7 @@ from .eager.recorded.structure import is_structure_of_numbers, map_container, pl
 from .eager.recorded.tape import Tape
 from .eager.rewriting.instrument import instrumented_source
 from .eager.structured.functions import compiled_for
+from .eager.unrecorded.refused import no_derivative
 from .errors import BadInput
 from .faults import prune
 from .ir.dynamic import Function as IR, verify
@@ -38,6 +39,7 @@ __all__ = [
     "hook",
     "ir",
     "nestlevel",
+    "no_derivative",
     "pullback",
     "show",
     "stop_gradient",

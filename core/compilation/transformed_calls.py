@@ -9,12 +9,13 @@ import numpy as np
 
 from .. import api, forward
 from ..eager.recorded import custom
+from ..eager.unrecorded import refused
 from ..errors import BadInput, NoDerivative
 from ..implicit import constant
 from ..ir.builder import text_of_shape
 from ..ir.dynamic import Function, Value
 from ..ir.memory_policies import policy_of
-from ..ir.typed import custom as operation, inverts, rerun_begins, rerun_ends
+from ..ir.typed import custom as operation, inverts, refused as refused_operation, rerun_begins, rerun_ends
 from ..jacobians import series as taylor_mode
 from ..jacobians.functions import forwarddiff, hessian, jacfwd, jacobian
 from ..jacobians.matrices import each
@@ -83,6 +84,26 @@ def _stop_gradient(trace: Any, x: Any) -> Any:
         return x
     values, leaves, layout = values_of(trace, x)
     return rebuilt(trace, leaves, layout, [constant_for_derivatives(trace.builder, v) for v in values])
+
+
+@always_traces(refused.no_derivative)
+def _no_derivative(trace: Any, y: Any, reason: str, wrt: Any = None) -> Any:
+    refused.check_reason(reason)
+    others = [v for v in values_of(trace, y if wrt is None else wrt)[0] if v.type.is_inexact]
+    trace.refuses = trace.refuses or bool(others)
+    if not trace.level or not others:
+        return y
+
+    def of_leaf(path: Any, x: Any) -> Any:
+        v = trace.value(x)
+        if not v.type.is_inexact:
+            return x
+        return trace.wrap(trace.builder.call(refused_operation, [v, *others], [v.type], reason=reason)[0])
+
+    return tree.rebuild(y, of_leaf, is_leaf=lambda x: isinstance(x, _INEXACT), constant=lambda _, x: x)
+
+
+_INEXACT = (Traced, np.ndarray, np.inexact, float, complex)
 
 
 @always_traces(custom.hook)

@@ -299,6 +299,12 @@ rerun = Primitive("rerun", lambda shape: None)
 apart = Primitive("apart", lambda shape, x: np.array(x))
 """apart(x): x, as an operand of operations that must not be merged with equal ones: they run again to save memory."""
 
+refused = Primitive("refused", lambda shape, y, *xs, reason: np.array(y))
+"""refused(y, *xs, reason=str): y; a derivative of it with respect to what the xs depend on is an error with this reason.
+
+``passes.custom_derivatives.without_custom`` removes it from code that is not differentiated.
+"""
+
 # Texts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.dynamic import Block, Function, Operation, walk
-from ..ir.typed import custom, inverts, rerun_begins, rerun_ends
+from ..ir.typed import custom, inverts, refused, rerun_begins, rerun_ends
 from .inline import Copy
 
 MARKS = (rerun_begins, rerun_ends, inverts)
@@ -13,7 +13,7 @@ MARKS = (rerun_begins, rerun_ends, inverts)
 
 
 def _is_custom(op: Operation) -> bool:
-    return op.callee is custom
+    return op.callee is custom or op.callee is refused
 
 
 def without_marks(function: Function) -> Function:

@@ -321,7 +321,7 @@ class Program:
     is_number: bool  # whether the result is one number, not in a container
     differentiates: bool  # whether it contains a derivative
     has_capacity: bool  # whether a list may grow longer than its capacity: see ``growing_lists``
-    is_irregular: bool  # whether the result contains a list of traced length, or contains itself
+    is_irregular: bool  # whether the result contains a list of traced length or itself, or refuses some derivatives
     outside: dict[int, type]
     """The outside lists, dicts and objects, by id: the program assumes that no argument is one of them."""
     locks: tuple[Any, ...]  # held while it runs, and its changes are made
@@ -490,7 +490,7 @@ def _traced(
         isinstance(y, Scalar),
         trace.differentiates,
         trace.has_capacity,
-        results.is_irregular,
+        results.is_irregular or trace.refuses,
         {} if has_one_memory else trace.outside.holders(),
         tuple(trace.outside.locks.found),
         tuple(trace.batches),

@@ -264,6 +264,7 @@ class Trace:
     level: int = 0  # how many derivatives are taken of the traced code
     taylor_order: int = 0  # the order of the series that the innermost of them computes, if it does
     only_reverse: bool = False  # whether every derivative around is by reverse mode
+    refuses: bool = False  # whether a value has no derivative by some other one: see ``no_derivative``
     by_hand: int = 0  # how many pullbacks of the user's own have been met: hooks and custom adjoints
     axes: dict[
         Any, Any

@@ -98,6 +98,7 @@ __all__ = [
     "lowering",
     "ml",
     "nestlevel",
+    "no_derivative",
     "ode",
     "offload",
     "online",

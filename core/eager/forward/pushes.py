@@ -17,6 +17,7 @@ from ...rules.connected import connected
 from ...rules.tangents import push, push_strongly
 from ...values.memory import blank_memory, corresponding, owner
 from ...values.numbers import call_on
+from ...values.reachable import reached
 from ...values.strong_zero import is_nan
 from ..arrays import apply, implicit, integers, models, mutation, plain_calls, records, subclasses
 from ..arrays.apply import SINGULAR, unknown_operands
@@ -24,7 +25,7 @@ from ..arrays.arrays import pass_on
 from ..libraries import builtin_functions
 from ..recorded import access, custom, stores
 from ..recorded.tape import Cotangents, Record, unknown_derivative
-from ..unrecorded import opaque as opaque_records
+from ..unrecorded import opaque as opaque_records, refused
 from ..unrecorded.opaque import Opaque, refusal
 from .tangents import Tangents
 from .transposed import push_transposed
@@ -234,6 +235,17 @@ def _lose_new(tangents: Tangents, y: Any, opaque: Opaque) -> None:
             _lose_new(tangents, e, opaque)
     elif not any(y is x for x in opaque.inputs) and not tangents.varies(y):
         tangents.lose(y, lambda: refusal(opaque))
+
+
+@pushes(refused.refused_back)
+def _refused(tangents: Tangents, record: Record) -> None:
+    _, result, _, wrt, call = record
+    values: list[Any] = []
+    reached(wrt, set(), values=values)
+    if any(np.any(t != 0) for t in map(tangents.get, values) if t is not None):
+        tangents.lose(result, lambda: refusal(call()))
+    else:
+        _equal(tangents, record[:3])
 
 
 @pushes(opaque_records.overwritten)

@@ -268,6 +268,22 @@ def _identify(values: Any, found: set[int], seen: set[int] | None = None) -> Non
 NEVER_REACHING = PASSIVE - {FunctionType, bytes} | {Rule}
 
 
+def may_depend(tape: Tape | None, opaque: Opaque) -> bool:
+    """Return False if an opaque call surely does not depend on the inputs of a tape; at a fraction of the cost of ``judge``."""
+    if tape is None or tape.inputs is None or opaque.later:
+        return True
+    needed: set[int] = set()
+    _identify(opaque.inputs, needed)
+    for _, y, *saved in reversed(tape.records):
+        given: set[int] = set()
+        _identify((y,), given)
+        if not needed.isdisjoint(given):
+            _identify(saved, needed)
+    inputs: set[int] = set()
+    reached(tape.inputs, inputs)
+    return not needed.isdisjoint(inputs)
+
+
 def judge(tape: Tape | None) -> None:
     """Determine for each opaque call on a tape whether it depends on the inputs, and which of its results are old."""
     if tape is None:

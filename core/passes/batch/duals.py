@@ -33,7 +33,8 @@ def is_of_few_numbers(function: Function) -> bool:
     if not all(v.type is not typed.STACK and not v.type.shape and v.type.dtype.kind == "f" for v in values):
         return False
     return not any(
-        op.callee in (*OF_LANES, typed.with_rule) or isinstance(op.callee, Function) for op in walk(function.block)
+        op.callee in (*OF_LANES, typed.with_rule, typed.refused) or isinstance(op.callee, Function)
+        for op in walk(function.block)
     )
 
 

@@ -180,6 +180,11 @@ def _raise_if(sweep, op):
     return b.call(typed.raise_if, [sweep.anywhere(holds), *shown], [], **constants)
 
 
+@batched(typed.refused)
+def _refused(sweep, op):
+    return again(sweep, op, [sweep.whole(v) for v in op.positional])
+
+
 @batched(typed.custom)
 def _custom(sweep, op):
     constants = {name: v.constant for name, v in op.named.items()}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import NoDerivative
 from ...ir import typed
 from ...ir.builder import Builder
 from ...ir.dynamic import Operation, Value
@@ -39,6 +40,14 @@ def again(b: Builder, op: Operation, operands: list[Value]) -> Value:
 @tangent_of(typed.cast)
 def _cast(b, op, tangents):
     tangents.set(op.results[0], tangents.get(op.operands[0]))
+
+
+@tangent_of(typed.refused)
+def _refused(b, op, tangents):
+    y, *others = op.positional
+    if tangents.any(others):
+        raise NoDerivative(op.named["reason"].constant)
+    tangents.set(op.results[0], tangents.get(y))
 
 
 @tangent_of(

@@ -37,6 +37,7 @@ _COSTS: dict[Any, float] = {
     **dict.fromkeys((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal), _CHEAP),
     **dict.fromkeys((np.logical_and, np.logical_or, np.logical_not, np.logical_xor, np.reciprocal), _CHEAP),
     **dict.fromkeys((np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift), _CHEAP),
+    typed.refused: 0.0,  # nothing is left of it
     **dict.fromkeys((typed.cast, typed.complex_of, typed.full, typed.broadcast_to, typed.reshape, typed.iota), 0.25),
     **dict.fromkeys((typed.transpose, typed.getitem, typed.concatenate), 1.0),
     **dict.fromkeys((typed.setitem, typed.add_at), 2.0),

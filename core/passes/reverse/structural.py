@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import NoDerivative
 from ...ir import typed
 from ...ir.builder import Builder, Shape
 from ...ir.dynamic import Operation, Value
@@ -36,6 +37,14 @@ def adjoint_of(*callees: Any) -> Callable[[Any], Any]:
 @adjoint_of(typed.apart, typed.cast, typed.full, typed.broadcast_to)
 def _widen(b, op, cotangents, dys):
     cotangents.add(op.operands[0], dys[0])
+
+
+@adjoint_of(typed.refused)
+def _refused(b, op, cotangents, dys):
+    y, *others = op.positional
+    if not cotangents.active.isdisjoint(others):
+        raise NoDerivative(op.named["reason"].constant)
+    cotangents.add(y, dys[0])
 
 
 @adjoint_of(typed.complex_of)
