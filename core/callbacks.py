@@ -21,7 +21,7 @@ from .rules.connected import connected
 from .rules.registry import ADJOINTS, HANDLERS, handles, key_of
 from .source.definitions import describe
 from .source.requirements import check_function, kind_of
-from .specialise.traced import Array, Scalar, Trace, Traced, traces
+from .specialise.traced import EFFECTS, Array, Scalar, Trace, Traced, traces
 from .values import tree
 from .values.cotangents import conform
 from .values.layout import build, layout_of, scan
@@ -33,7 +33,8 @@ def callback(f: Callable[..., Any], result_like: Any, *args: Any) -> Any:
     Args:
         f: any function of numbers, arrays and containers of these.  Only its ``@adjoint`` gives its derivative;
             compiled programs run that in the backward pass.
-        result_like: a number, array or container with the structure, shapes and dtypes of the result.
+        result_like: a number, array or container with the structure, shapes and dtypes of the result; None for a function
+            that returns None and is called for its effect.
         *args: the arguments of ``f``.
 
     Returns:
@@ -141,10 +142,10 @@ def _traced(trace: Trace, f: Callable[..., Any], result_like: Any, *args: Any) -
     leaves, _ = scan(args, Traced)
     told, _ = scan(result_like, Traced)
     types = [x.type if isinstance(x, Traced) else type_of(x) for x in told]
-    if not types:
+    if not types and result_like is not None:
         raise BadInput(
-            "callback: result_like contains no number or array; to print values without returning any, use "
-            "morula.debug.print"
+            "callback: result_like contains no number or array; pass None for a function that returns None, or use "
+            "morula.debug.print to print values"
         )
     operands = [trace.value(x) for x in leaves]
     forms = [_form(x) for x in leaves]
@@ -156,6 +157,7 @@ def _traced(trace: Trace, f: Callable[..., Any], result_like: Any, *args: Any) -
     return build(layout_of(result_like, Traced), [trace.wrap(v) for v in y])
 
 
+EFFECTS.add(callback)
 connected.call_python = _traced
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import BadInput, constant, implicit, stop_gradient
+from ..core import BadInput, constant, implicit
 from .jacobians import DenseJacobian
 from .mass import mass_of
 from .problem import Problem
-from .state import layout, pack, unpack
+from .state import initial, unpack
 
 MOST = 50
 """The most steps of Newton's method for a consistent state."""
@@ -43,10 +43,7 @@ def consistent_start(f: Callable[..., Any], t: Any, y0: Any, *args: Any, mass: A
     >>> consistent_start(lambda t, y, a: np.stack([-y[0], y[0] - a * y[1]]), 0.0, np.array([1.0, 0.0]), 4.0, mass=np.array([1.0, 0.0]))
     array([1.  , 0.25])
     """
-    leaves, size = layout(stop_gradient(y0))
-    y = pack(y0, leaves, "y0")
-    if y.dtype.kind in "iu":
-        y = y.astype(float)
+    y, leaves, size = initial(y0)
     form = DenseJacobian()
     matrix = mass_of(mass, leaves, size, y.dtype, form)
     if matrix is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,8 @@ class Integration:
     """Whether the method takes M as it is, singular or not."""
     invariants: Invariants | None = None
     """The invariants that each step keeps."""
+    tell: Callable[..., None] | None = None
+    """What is called as a solve proceeds; see ``Progress``."""
 
     def problem(self, args: tuple[Any, ...]) -> Problem:
         """Return y' = f(t, y, *args) on vectors."""
@@ -91,4 +94,5 @@ class Integration:
             is_dense,
             steps=steps,
             is_timed=is_timed,
+            tell=self.tell,
         )

@@ -19,6 +19,7 @@ from .control import RUNNING, Controller, GivenSteps, StepControl
 from .events import Watch, along
 from .first_step import initial_step, trial_step
 from .problem import Problem
+from .progress import Progress
 from .solution import Stats
 
 
@@ -44,12 +45,21 @@ class Run:
 
 
 def equal_steps(
-    stepper: Any, problem: Problem, y: NDArray[Any], ts: NDArray[Any], steps: int
+    stepper: Any,
+    problem: Problem,
+    y: NDArray[Any],
+    ts: NDArray[Any],
+    steps: int,
+    tell: Callable[..., None] | None = None,
 ) -> tuple[NDArray[Any], Stats]:
     """Return the states (m, n) at ts (m,), with ``steps`` steps between neighbouring times; and the cost."""
     ys = np.empty((len(ts), len(y)), y.dtype)
     ys[0] = y
     h, count = 0.0, 1
+    start, end = _ends(ts)
+    progress = None if tell is None or end == start else Progress(tell, start, end)
+    if progress is not None:
+        progress.begun()
     memory = stepper.start(problem, float(ts[0]), y, problem.slope(float(ts[0]), y), 0.0)
     for i in range(len(ts) - 1):
         t = float(ts[i])
@@ -63,8 +73,12 @@ def equal_steps(
                 )
             memory = stepper.advance(stages)
             count += stepper.spent(stages)
+            if progress is not None:
+                progress.passed(t + (j + 1) * h, i * steps + j + 1)
         ys[i + 1] = y
     total = steps * (len(ts) - 1)
+    if progress is not None:
+        progress.ended(end, total)
     implicit = total if stepper.jacobians else 0
     return ys, Stats(total, 0, count, h, total * stepper.jacobians, total * stepper.factorisations, implicit)
 
@@ -86,10 +100,11 @@ def adaptive_steps(
     landing: Callable[[int, Any, NDArray[Any]], NDArray[Any]] | None = None,
     steps: NDArray[Any] | None = None,
     is_timed: bool = False,
+    tell: Callable[..., None] | None = None,
 ) -> Run:
     """Solve the problem; see ``Run`` for the results.
 
-    ``landing(j, t, y)`` returns the state with which the solve goes on after stop j. With ``steps`` (k,), these steps are
+    ``tell`` is what ``Progress`` calls. ``landing(j, t, y)`` returns the state with which the solve goes on after stop j. With ``steps`` (k,), these steps are
     taken, whatever their errors. With ``is_timed``, the run has its ``path``.
     """
     t = float(ts[0])
@@ -128,6 +143,9 @@ def adaptive_steps(
     path: list[Any] = []
     c: Any = None
     values = np.zeros(0) if watch is None else watch.values(t, y)
+    progress = None if tell is None else Progress(tell, start, end)
+    if progress is not None:
+        progress.begun()
 
     while True:
         if stepper.proposes_sizes and (first_step is None or controller.accepted):
@@ -177,6 +195,8 @@ def adaptive_steps(
         if is_timed:
             path.append((t, t_next, h, float(is_stop)))
         t, y = t_next, y_next
+        if progress is not None:
+            progress.passed(t, controller.accepted)
         if hit >= 0 and watch is not None:
             for i in range(len(watch.events)):
                 if hit == i:
@@ -202,6 +222,8 @@ def adaptive_steps(
             break
     if controller.code == 0:
         ys[inner:] = y
+    if progress is not None:
+        progress.ended(t, controller.accepted)
 
     tried = controller.accepted + controller.rejected
     evaluations = 1 + (first_step is None) + restarts + spent + stepper.dense_evaluations * dense

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,9 @@ class Stats:
     """How the derivative is computed (the argument ``adjoint`` of ``odesolve``)."""
     adjoint_reason: str = ""
     """Why."""
+    time: float = field(default=nan, compare=False)
+    """The seconds that the solve took, on a clock that runs on while others compute; NaN in compiled code, where it would be a
+    call of Python."""
 
 
 @dataclass

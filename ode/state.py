@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import BadInput, tree
+from ..core import BadInput, stop_gradient, tree
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,17 @@ def layout(y0: Any) -> tuple[Any, int]:
         )
 
     return tree.rebuild(y0, place, is_leaf=_is_number, constant=refuse, is_shared=False), size
+
+
+def initial(y0: Any, name: str = "y0") -> tuple[NDArray[Any], Any, int]:
+    """Return a state to start from as a vector of finite inexact numbers, its layout, and its length."""
+    leaves, size = layout(stop_gradient(y0))
+    y = pack(y0, leaves, name)
+    if y.dtype.kind in "iu":
+        y = y.astype(float)
+    if not np.all(np.isfinite(y)):
+        raise BadInput(f"{name} holds a value that is not finite: {y0!r}")
+    return y, leaves, size
 
 
 def pack(x: Any, leaves: Any, name: str) -> NDArray[Any]:

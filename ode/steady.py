@@ -15,7 +15,7 @@ from .arguments import check_positive
 from .jacobians import jacobian_of
 from .newton import attached
 from .problem import Problem
-from .state import Leaf, layout, pack, unpack
+from .state import Leaf, initial, unpack
 
 
 @dataclass
@@ -91,11 +91,9 @@ def steady_state(
     """
     if not callable(f):
         raise BadInput(f"f is {type(f).__name__}; steady_state needs a function f(t, y, *args) that returns dy/dt")
-    leaves, size = layout(stop_gradient(y0))
-    y = pack(stop_gradient(y0), leaves, "y0")
+    y, leaves, size = initial(stop_gradient(y0))
     if y.dtype.kind == "c":
         raise BadInput("y0 is complex; give its real and imaginary parts apart, as in (z.real, z.imag)")
-    y = y.astype(float) if y.dtype.kind in "iu" else y
     for value, name in ((first_step, "first_step"), (atol, "atol"), (max_iterations, "max_iterations")):
         check_positive(value, name)
     form = jacobian_of(jacobian, args, size, isinstance(leaves, Leaf) and len(leaves.shape) == 1)

@@ -13,6 +13,7 @@ systems, Appl. Numer. Math. 20 (1996) 57 (simultaneous).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,9 +65,10 @@ class Sensitivities:
             S = run.rows[:, n:].reshape(len(times), q + len(theta), n)
             products = np.real(np.einsum("mn,mqn->q", np.conj(g), S))
         else:
+            quiet = replace(i, tell=None)
 
             def rows(e: NDArray[Any]) -> NDArray[Any]:
-                return i.run(moved(y, e), self.restore(theta + e[q:].astype(theta.dtype)), times).rows
+                return quiet.run(moved(y, e), self.restore(theta + e[q:].astype(theta.dtype)), times).rows
 
             S = _slopes(rows, q + len(theta), y.dtype)
             products = np.real(np.einsum("mn,mnq->q", np.conj(g), S))

@@ -19,12 +19,13 @@ from ..arguments import (
     tolerance,
 )
 from ..control import StepControl
+from ..ending import ended, held_by, now
 from ..first_step import trial_step
 from ..loop import adaptive_steps
 from ..methods import METHODS, Tableau
-from ..solution import IntegrationFailed, Solution, reason
-from ..solve import dense_output
-from ..state import layout, pack, unpack
+from ..progress import teller_of
+from ..solution import Solution
+from ..state import initial
 from .steps import DelayProblem, DelayStepper
 
 
@@ -44,6 +45,7 @@ def ddesolve(
     step_control: str | StepControl = "PI",
     is_dense: bool = False,
     throw: bool = True,
+    progress: bool | Callable[[float, int], Any] = False,
 ) -> Solution:
     """Solve y' = f(t, y, y(t - lag), *args) from a history; the solution is differentiable, also with respect to the lags.
 
@@ -60,7 +62,7 @@ def ddesolve(
         lags: a positive number, or a function ``lag(t, y, *args)`` that returns one; or a sequence of these.
         y0: the state at ts[0], if it is not that of the history; for lags that are numbers.
         method: an explicit Runge-Kutta method of ``odesolve`` with an error estimate, by its name or as a ``Tableau``.
-        rtol, atol, first_step, max_step, step_control, throw: as in ``odesolve``.
+        rtol, atol, first_step, max_step, step_control, throw, progress: as in ``odesolve``.
         max_steps: the limit on the number of steps; the solution is kept in arrays of this length.
         is_dense: whether the solution has ``sol``, a function of time.
 
@@ -78,6 +80,7 @@ def ddesolve(
     >>> bool(abs(solution.y - [1.0, 0.0, -0.5]).max() < 1e-6)
     True
     """
+    began, tell = now(), teller_of(progress)
     chosen = chosen_method(method, None)
     if not isinstance(chosen, Tableau):
         able = ", ".join(name for name, m in METHODS.items() if isinstance(m, Tableau) and len(m.error))
@@ -89,12 +92,8 @@ def ddesolve(
         raise BadInput("ts must rise from its first to its last time: a delay equation is solved forward in time")
     start = float(times[0])
     first = y0 if y0 is not None else history(start, *args) if callable(history) else history
-    leaves, size = layout(stop_gradient(first))
-    y = pack(first, leaves, "y0")
-    if y.dtype.kind in "iu":
-        y = y.astype(float)
-    if not np.all(np.isfinite(y)):
-        raise BadInput(f"the state at the start holds a value that is not finite: {first!r}")
+    y, leaves, size = initial(first, "the state at the start")
+    held = held_by("ddesolve", {"rtol": rtol, "atol": atol, "first_step": first_step, "max_step": max_step})
     relative, absolute = tolerance(rtol, "rtol", size, leaves), tolerance(atol, "atol", size, leaves)
     check_adaptive(relative, absolute, first_step, max_step, max_steps)
     given, is_single = _lags(lags)
@@ -129,14 +128,9 @@ def ddesolve(
         max_steps,
         None,
         is_dense,
+        tell=tell,
     )
-    sol = dense_output(run.record, leaves) if is_dense else None
-    solution = Solution(
-        times, unpack(run.rows, leaves), run.stats, run.code, chosen.name, run.t, unpack(run.y, leaves), (), sol
-    )
-    if throw and run.code > 1:
-        raise IntegrationFailed(reason(run.code, max_steps, run.t, times[-1], run.stats.last_step), solution)
-    return solution
+    return ended(run, times, times[-1], leaves, chosen.name, max_steps, throw, held, began, is_dense)
 
 
 def _lags(lags: Any) -> tuple[list[Any], bool]:

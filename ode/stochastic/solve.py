@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from ...core import BadInput, constant, stop_gradient
 from ..arguments import check_adaptive, check_steps, step_control as chosen_control, times_of, tolerance
 from ..control import SUCCESS, StepControl
+from ..ending import ended, held_by, now
 from ..events import watch_of
-from ..loop import adaptive_steps, equal_steps
+from ..loop import Run, adaptive_steps, equal_steps
 from ..problem import vector_field
-from ..solution import IntegrationFailed, Solution, reason
-from ..solve import happened
-from ..state import Leaf, layout, pack, unpack
+from ..progress import teller_of
+from ..solution import Solution
+from ..state import Leaf, initial
 from .brownian import BrownianPath
 from .methods import (
     DIAGONAL,
@@ -54,6 +55,7 @@ def sdesolve(
     step_control: str | StepControl = "I",
     events: Any = (),
     throw: bool = True,
+    progress: bool | Callable[[float, int], Any] = False,
 ) -> Solution:
     """Solve dy = f(t, y, *args) dt + g(t, y, *args) dW from y(ts[0]) = y0 along one Brownian path.
 
@@ -78,7 +80,7 @@ def sdesolve(
         rtol, atol: as in ``odesolve``: the estimated error of a step is kept below atol + rtol |y|. Methods without an
             estimate take two half steps beside each step.
         steps: take this many equal steps between neighbouring ``ts``, without error control.
-        first_step, max_step, max_steps, step_control, events, throw: as in ``odesolve``. Events are found on lines between
+        first_step, max_step, max_steps, step_control, events, throw, progress: as in ``odesolve``. Events are found on lines between
             the ends of steps.
 
     Returns:
@@ -97,6 +99,7 @@ def sdesolve(
     >>> bool(abs(price.y[-1] - np.exp(0.05 - 0.02 + 0.2 * w)) < 1e-3)
     True
     """
+    began, tell = now(), teller_of(progress)
     chosen = _chosen_method(method, noise, interpretation)
     for function, name, what in ((f, "f", "drift"), (g, "g", "diffusion")):
         if not callable(function):
@@ -106,15 +109,12 @@ def sdesolve(
     times = stop_gradient(times_of(ts))
     if len(times) < 2 or not times[-1] > times[0]:
         raise BadInput("ts must rise from its first to its last time: a stochastic equation is solved forward in time")
-    leaves, size = layout(stop_gradient(y0))
-    y = pack(y0, leaves, "y0")
+    y, leaves, size = initial(y0)
     if y.dtype.kind == "c":
         raise BadInput("y0 is complex; give its real and imaginary parts apart, as in (z.real, z.imag)")
     if not len(y):
         raise BadInput("y0 is empty; a stochastic equation needs at least one number")
     y = y.astype(float)
-    if not np.all(np.isfinite(y)):
-        raise BadInput(f"y0 holds a value that is not finite: {y0!r}")
     drift = vector_field(f, args, leaves, y.dtype)
     diffusion, motions = _diffusion(g, args, noise, leaves, y, float(times[0]))
     driven = _path(path, times, motions)
@@ -126,8 +126,10 @@ def sdesolve(
         check_steps(steps)
         if watch is not None:
             raise BadInput("steps does not go together with events; leave out steps, or give max_step")
-        rows, stats = equal_steps(stepper, problem, y, times, steps)  # type: ignore[arg-type]
-        return Solution(times, unpack(rows, leaves), stats, SUCCESS, chosen.name, times[-1], unpack(rows[-1], leaves))
+        rows, stats = equal_steps(stepper, problem, y, times, steps, tell)  # type: ignore[arg-type]
+        run = Run(rows, stats, SUCCESS, times[-1], rows[-1], [], [], [], [])
+        return ended(run, times, times[-1], leaves, chosen.name, max_steps, throw, lambda x: x, began)
+    held = held_by("sdesolve", {"rtol": rtol, "atol": atol, "first_step": first_step, "max_step": max_step})
     relative, absolute = tolerance(rtol, "rtol", size, leaves), tolerance(atol, "atol", size, leaves)
     check_adaptive(relative, absolute, first_step, max_step, max_steps)
     if first_step is None:
@@ -147,14 +149,9 @@ def sdesolve(
         max_steps,
         watch,
         False,
+        tell=tell,
     )
-    met = [happened(at, states, leaves, y) for at, states in zip(run.event_times, run.event_states)]
-    solution = Solution(
-        times, unpack(run.rows, leaves), run.stats, run.code, chosen.name, run.t, unpack(run.y, leaves), met
-    )
-    if throw and run.code > 1:
-        raise IntegrationFailed(reason(run.code, max_steps, run.t, times[-1], run.stats.last_step), solution)
-    return solution
+    return ended(run, times, times[-1], leaves, chosen.name, max_steps, throw, held, began)
 
 
 def _chosen_method(method: Any, noise: str, interpretation: str) -> Method:

@@ -172,3 +172,35 @@ def test_nothing_is_printed_or_warned_for_known_values(capsys):
         warnings.simplefilter("error")
         debug.print("{}", 1)
     assert capsys.readouterr().out == "1\n"
+
+
+@pytest.mark.parametrize("target", ["native", "xla"])
+def test_a_callback_without_traced_arguments_is_called_in_each_run(target):
+    calls = []
+
+    def count():
+        calls.append(len(calls))
+        return float(len(calls))
+
+    f = jit(lambda x: x + callback(count, 0.0), target=target)
+    assert f(10.0) == 11.0 and f(10.0) == 12.0
+
+
+@pytest.mark.parametrize("target", [None, "native", "xla"])
+def test_a_callback_without_result_is_called_for_its_effect(target):
+    seen = []
+
+    def program(x):
+        for i in range(3):
+            if i > 0:
+                callback(lambda t: seen.append(float(t)), None, x + i)
+        return x * x
+
+    run = (lambda f: f) if target is None else lambda f: jit(f, target=target)
+    assert run(program)(2.0) == 4.0 and seen == [3.0, 4.0]
+    assert run(grad(program))(3.0) == 6.0 and seen == [3.0, 4.0, 4.0, 5.0]
+
+
+def test_a_callback_that_returns_something_in_place_of_none_is_refused():
+    with pytest.raises(BadInput, match="returned a float, where result_like says no numbers"):
+        callback(lambda: 1.0, None)
