@@ -122,7 +122,7 @@ class Reversal:
         stops = stop_gradient(_stops(i.tstops, stop_gradient(times)))
         settings = i.control, rtol, atol, i.first_step, i.max_step, i.max_steps
         v = np.concatenate([y, y])
-        run = adaptive_steps(stepper, problem, v, times, stops, *settings, None, False, is_timed=True)
+        run = adaptive_steps(stepper, problem, v, times, stops, *settings, None, False, is_timed=True, tell=i.tell)
         apart = self.distance(run.rows[:, :n] - run.rows[:, n:], np.max(np.abs(run.rows[:, :n]), axis=0))
         if run.code <= 1 and not apart <= APART:
             raise MorulaError(

@@ -58,8 +58,8 @@ def test_reports_of_a_backward_solve_and_of_equal_steps():
 
 
 def test_reports_are_made_though_the_time_hardly_advances():
-    odesolve(lambda t, y: np.cos(1e7 * t) * np.ones(1), np.ones(1), [0.0, 1e-2], max_step=1e-7, max_steps=3500, throw=False, progress=note)
-    assert [steps for _, steps in told] == [0, 350, 1000, 1350, 2000, 2350, 3000, 3350] or len(told) >= 4
+    odesolve(decay, 1.0, [0.0, 1.0], 1.0, max_step=1e-6, max_steps=2500, throw=False, progress=note)
+    assert [steps for _, steps in told] == [0, 1000, 2000, 2500]
 
 
 @pytest.mark.parametrize("adjoint", ["discrete", "checkpoint", "forward", "interpolating", "reversible"])
@@ -116,7 +116,9 @@ def test_stochastic_and_delay_equations_report():
 
 
 def test_what_is_no_function_is_refused():
-    with pytest.raises(mo.BadInput, match=r"progress is 3; expected True for a progress bar, or a function progress\(t, steps\)"):
+    with pytest.raises(
+        mo.BadInput, match=r"progress is 3; expected True for a progress bar, or a function progress\(t, steps\)"
+    ):
         odesolve(decay, 1.0, [0.0, 1.0], 1.0, progress=3)
 
 

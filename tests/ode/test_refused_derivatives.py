@@ -30,7 +30,7 @@ REFUSED = {
     "rtol": (lambda s: last(rtol=s), STEPS),
     "atol": (lambda s: last(atol=s * np.ones(2)), STEPS),
     "first_step": (lambda s: last(first_step=s), STEPS),
-    "max_step": (lambda s: last(max_step=s), STEPS),
+    "max_step": (lambda s: last(max_step=100.0 * s), STEPS),
     "the adjoint's rtol": (lambda s: last(adjoint=Adjoint("interpolating", rtol=s)), STEPS),
     "tstops": (lambda s: last(tstops=[s]), STOPS),
     "dense output": (lambda s: odesolve(decay, 1.0, [0.0, 1.0], 1.0, rtol=s, is_dense=True).sol(0.5), STEPS),
