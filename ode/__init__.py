@@ -5,7 +5,8 @@
 Reading order: ``methods`` holds the methods as data; ``steppers`` makes a step of each family of them, with ``newton`` and
 ``jacobians`` for implicit ones; ``loop`` runs the steps of any, with the sizes that ``control`` chooses and the ``events``
 that it watches; ``problem`` and ``state`` present the user's f and its structure of numbers as a function of a vector;
-``solve`` checks the arguments (``arguments``) and returns a ``Solution``, with its ``dense_output``.
+``solve`` checks the arguments (``arguments``) and returns a ``Solution``, with its ``dense_output``; ``ending`` makes it, and refuses
+derivatives with respect to what only chooses the steps; ``progress`` reports while it runs.
 """
 
 from .adjoints import ADJOINTS, Adjoint
