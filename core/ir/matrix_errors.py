@@ -40,6 +40,7 @@ REORDERED_PAIR = (
     "very ill-conditioned. (A, B) may have been partially reordered.",
 )
 BANDED = np.linalg.LinAlgError, "singular matrix"
+BANDED_MINOR = np.linalg.LinAlgError, "{}th leading minor not positive definite"
 
 _OF_NUMPY: dict[str, tuple[MatrixError, ...]] = {
     "cholesky": (INDEFINITE,),

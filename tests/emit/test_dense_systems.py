@@ -88,7 +88,36 @@ def others(a, b):
     return size(*whole, *tensors, np.linalg.cond(a, 1), np.linalg.cond(b, "fro")) + ranks
 
 
-PROGRAMS = (solve, solve_assumed, inv, det, norm, pseudo_inverse, least_squares, others)
+def band(a):
+    """Three diagonals of a positive definite matrix; the diagonal is last."""
+    return a[:3] + np.array([[0.0], [0.0], [20.0]])
+
+
+def bands(a, b):
+    above = linalg.solveh_banded(band(a), b), *linalg.eig_banded(band(a)), linalg.eigvals_banded(band(b))
+    below = linalg.solveh_banded(band(a)[::-1][:2], b[0], lower=True), linalg.eigvals_banded(band(b)[::-1], lower=True)
+    some = (
+        *linalg.eig_banded(band(a), select="i", select_range=(1, 3)),
+        linalg.eigvals_banded(a[:2], select="i", select_range=(0, 1)),
+    )
+    return size(*above, *below, *some)
+
+
+def tridiagonal(a, b):
+    d, e = np.real(a[0]), np.real(b[0, 1:])
+    some = linalg.eigh_tridiagonal(d, e, select="i", select_range=(1, 3))
+    values = linalg.eigvalsh_tridiagonal(d, e), linalg.eigvalsh_tridiagonal(d, e, select="i", select_range=(0, 1))
+    return size(*linalg.eigh_tridiagonal(d, e), *some, *values)
+
+
+def hessenberg(a, b):
+    return size(*linalg.hessenberg(a, calc_q=True), linalg.hessenberg(b), *linalg.hessenberg(b[:2, :2], calc_q=True))
+
+
+PROGRAMS = (
+    *(solve, solve_assumed, inv, det, norm, pseudo_inverse, least_squares, others),
+    *(bands, tridiagonal, hessenberg),
+)
 
 
 @pytest.mark.parametrize("kind", [float, complex])
@@ -190,7 +219,11 @@ NAN = np.full((2, 2), np.nan)
     (np.linalg.lstsq, (NAN, np.ones(2)), np.linalg.LinAlgError, "SVD did not converge in Linear Least Squares"),
     (linalg.lstsq, (np.ones((3, 2)), np.ones(3)), mo.BadInput, "no residuals for a matrix without full column rank"),
     (linalg.rq, (NAN,), ValueError, "array must not contain infs or NaNs"),
-], ids=["solve", "lapack", "number", "banded", "definite", "posv", "inv", "inv_nan", "det", "norm", "pinv", "numpy_pinv", "lstsq", "numpy_lstsq", "rank", "rq"])  # fmt: skip
+    (linalg.solveh_banded, (-np.eye(3), np.ones(3)), np.linalg.LinAlgError, "1th leading minor not positive definite"),
+    (linalg.hessenberg, (NAN,), ValueError, "array must not contain infs or NaNs"),
+    (linalg.eig_banded, (NAN,), ValueError, "array must not contain infs or NaNs"),
+    (linalg.eigvalsh_tridiagonal, (NAN[0], NAN[0, :1]), ValueError, "array must not contain infs or NaNs"),
+], ids=["solve", "lapack", "number", "banded", "definite", "posv", "inv", "inv_nan", "det", "norm", "pinv", "numpy_pinv", "lstsq", "numpy_lstsq", "rank", "rq", "band", "hessenberg", "eig_banded", "tridiagonal"])  # fmt: skip
 def test_errors(f, args, error, text):
     with pytest.raises(error, match=text):
         run_on("native")(f)(*args)
@@ -204,3 +237,14 @@ def test_inverse_of_a_diagonal_keeps_other_elements(path):
     a = A[:3, :3] + 1.0
     slope = np.where(np.eye(3, dtype=bool), -W[:9].reshape(3, 3) / a**2, W[:9].reshape(3, 3))
     np.testing.assert_allclose(run_on(path)(mo.grad(f))(a), slope, rtol=1e-12)
+
+
+def of_blocks(d, e):
+    return linalg.eigh_tridiagonal(d, e, select="i", select_range=(0, 4))
+
+
+def test_eigenvalues_of_separate_blocks_are_in_order():
+    d, e = np.array([5.0, 1.0, 7.0, 2.0, 2.0, 9.0]), np.array([1.0, 0.0, 2.0, 0.0, 0.5])
+    (w, v), (w_, v_) = run_on("native")(of_blocks)(d, e), of_blocks(d, e)
+    np.testing.assert_allclose(w, w_, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(v), np.abs(v_), atol=1e-10)

@@ -9,7 +9,7 @@ fission     which loops run in two parts: one that vectorises, and one that runs
             fission_loops emits them
 rounding    which numbers are rounded exactly as by NumPy; stack_contents says which push a pop belongs to
 function    one function as LLVM assembly. The emitters of operations are in control, elementwise, updates, reductions,
-            products, linear_algebra (which call ``lapack``), factorisations, eigenvalues, schur_forms, turns_of_schur_forms, scipy_factorisations, sorting, fourier, stacks, library; those of single elements in real_functions, complex_functions, integers
+            products, linear_algebra (which call ``lapack``), factorisations, eigenvalues, schur_forms, turns_of_schur_forms, scipy_factorisations, structured_systems, least_squares, banded_matrices, sorting, fourier, stacks, library; those of single elements in real_functions, complex_functions, integers
 parallel_loops, parallel_ranges, parallel_strips
             chunks of loops for several threads: pieces of code (``outlining``), run by ``thread_pool``
 entry       the C and CPython entry points
@@ -18,6 +18,7 @@ program     the callable program
 """
 
 from . import (  # noqa: F401  they register their emitters
+    banded_matrices,
     complex_functions,
     control,
     eigenvalues,
