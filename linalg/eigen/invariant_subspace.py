@@ -175,7 +175,10 @@ def invariant(problem: Problem, Q: Any, AQ: Any, converged: bool) -> tuple[Any, 
         MQ = times(M, q)
         turn = dagger(q) @ dQ + dagger(s) @ dS - dS @ dagger(s)
         right = dQ if problem.hermitian else dQ + A.H @ (q @ dS)
-        W = _solved(problem, q, MQ, s, right - MQ @ (dagger(q) @ right), True)
+        right = right - MQ @ (dagger(q) @ right)
+        # A loss of the values alone needs no solve, unless the derivatives of this one are taken.
+        needs_solve = nestlevel() > 0 or np.any(right)
+        W = _solved(problem, q, MQ, s, right, True) if needs_solve else right
         return tree.flatten((W - q @ dS, 0.5 * (turn + dagger(turn))))[0]
 
     def forward(push: Any, dr: Any) -> Any:

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import aslinearoperator
 import morula as mo
 from morula.core.testing.differences import ridders
 from morula.linalg import FunctionOperator, Status, randomised_svd, svds
+from morula.linalg.eigen import invariant_subspace
 
 
 def with_gap(rng, m, n, k, dtype=np.float64):
@@ -124,6 +125,29 @@ class TestDerivatives:
         expected = extrapolated(lambda t: first(0.1 + t))
         assert mo.grad(first)(0.1) == pytest.approx(expected, rel=1e-7)
         assert mo.jvp(first, (0.1,), (1.0,))[1] == pytest.approx(expected, rel=1e-7)
+
+    def test_of_the_values_alone_it_needs_no_solve(self, rng, monkeypatch):
+        A = with_gap(rng, 60, 40, 3)
+        monkeypatch.setattr(invariant_subspace, "minres", None)
+        U, _, Vh = np.linalg.svd(A)
+        np.testing.assert_allclose(mo.grad(lambda A: svds(A, 3).values.sum())(A), U[:, :3] @ Vh[:3], atol=1e-11)
+
+    def test_second_derivatives_where_the_gradient_is_zero(self, rng):
+        A, B = with_gap(rng, 8, 6, 2), random_matrix(rng, 8, 6)
+
+        def projector(t):
+            U = svds(A + t * B, 2).U
+            return U @ U.T
+
+        P = projector(0.0)
+
+        def of(t):
+            return 0.5 * np.sum((projector(t) - P) ** 2)
+
+        first = mo.grad(of)
+        expected = extrapolated(first)
+        assert mo.grad(first)(0.0) == pytest.approx(expected, rel=1e-7)
+        assert mo.jvp(first, (0.0,), (1.0,))[1] == pytest.approx(expected, rel=1e-7)
 
     def test_repeated_values(self, rng):
         U, V = (np.linalg.qr(rng.standard_normal((30, 30)))[0] for _ in range(2))
