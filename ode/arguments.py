@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..core import BadInput
 from .control import CONTROLS, StepControl
-from .methods import METHODS, Extrapolation, Method, Multistep, Switching, Taylor
+from .methods import METHODS, Extrapolation, Method, Multistep, RadauFamily, Switching, Taylor
 from .state import Leaf
 
 
@@ -17,7 +17,7 @@ def chosen_method(method: str | Method, steps: int | None) -> Method:
     found = METHODS.get(method) if isinstance(method, str) else method
     if not isinstance(found, Method):
         raise BadInput(f"method {method!r} is not known; choose one of {', '.join(METHODS)}, or give a Tableau")
-    if isinstance(found, (Multistep, Extrapolation)):
+    if isinstance(found, (Multistep, Extrapolation, RadauFamily)):
         if steps is not None:
             raise BadInput(f'method "{found.name}" chooses its steps and its order; leave out steps')
         return found

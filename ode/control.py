@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from ..core import constant
 from .solution import Status
 
+SHORT = 0.1
+"""A step that a stop makes shorter than this part of the step that was due leaves the latter for the next step."""
 RUNNING = -1
 # Plain ints, which a compiled loop can carry.
 SUCCESS, TERMINATED = int(Status.SUCCESS), int(Status.TERMINATED)
@@ -70,13 +72,12 @@ class Controller:
     """The step size controller of one solve, with its settings and counters.
 
     start, end: the first and the last time. stops: times (p,) at which a step must end; the last is ``end``.
-    step: the next step, signed. order: the error estimate is proportional to step^order.
+    step: the next step, signed.
     """
 
     start: float
     stops: NDArray[Any]
     step: float
-    order: int
     control: StepControl
     rtol: Any
     atol: Any
@@ -92,6 +93,8 @@ class Controller:
     rejected: int = 0
     after_rejection: bool = False
     last_step: float = 0.0
+    is_short: bool = False
+    """Whether a stop has shortened the last step so much that it does not tell of the problem."""
 
     @constant
     def propose(self, t: float) -> tuple[float, bool]:
@@ -131,13 +134,16 @@ class Controller:
         if stepper.is_variable_order:
             return self._accepts_any_order(stepper.orders, h, is_stop, stepper.error(h, stages) / scale)
         e = error_norm(stepper.error(h, stages), scale)
-        c = self.control
+        c, k = self.control, stepper.power(stages)
+        self.is_short = is_stop and abs(h) < SHORT * abs(self.step) and e <= 1
+        if self.is_short:
+            self._accept(h, self.step, is_stop)
+            return True
         if not e <= 1:
             self.rejected += 1
             self.after_rejection = True
-            self.step = h * (max(c.smallest, c.safety * e ** (-1 / self.order)) if e < inf else c.smallest)
+            self.step = h * (max(c.smallest, c.safety * e ** (-1 / k)) if e < inf else c.smallest)
             return False
-        k = self.order
         factor = c.safety * max(e, 1e-10) ** (-c.beta[0] / k) * self.error ** (-c.beta[1] / k)
         if c.beta[2]:
             factor *= self.error_before ** (-c.beta[2] / k)
@@ -145,6 +151,8 @@ class Controller:
         if c.alpha[0] or c.alpha[1]:
             factor *= self.ratio ** -c.alpha[0] * self.ratio_before ** -c.alpha[1]
         factor = min(1.0 if self.after_rejection else c.largest, max(c.smallest, factor))
+        if 1.0 < factor < stepper.steady:
+            factor = 1.0
         if c.alpha[0] or c.alpha[1]:
             self.ratio_before, self.ratio = self.ratio, factor
         self.error = max(e, 1e-4)
@@ -156,6 +164,10 @@ class Controller:
         errors = np.sqrt(np.sum(np.abs(ratio) ** 2, axis=1) / max(ratio.shape[1], 1))
         e = orders.total(errors)
         c = self.control
+        self.is_short = is_stop and abs(h) < SHORT * abs(self.step) and e <= 1
+        if self.is_short:
+            self._accept(h, self.step, is_stop)
+            return True
         if not e <= 1:
             self.rejected += 1
             factor = orders.rejected(errors, c.safety, self.after_rejection)

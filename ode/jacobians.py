@@ -4,7 +4,9 @@ A form has the matrix's structure: ``DenseJacobian`` and ``BandedJacobian`` are 
 the user's. ``SparseJacobian`` has a pattern, and ``KrylovJacobian`` only products with J. Each has ``entries(rhs, t, y)``, the
 numbers of J in an array of its own kind, and from these
 
-    solver(rhs, entries, shift, is_transposed, mass)        of (shift M - J) x = b, or (shift M^T - J^T) x = b
+    factors(rhs, entries, shift, is_transposed, mass)       arrays, with which ``solved`` solves (shift M - J) x = b, or
+                                                            (shift M^T - J^T) x = b, any number of times
+    solver(rhs, entries, shift, is_transposed, mass)        the function that solves it
     coupled(rhs, entries, mixing, is_transposed, mass)      of sum_j mixing_ij M x_j - J_i x_i = b_i, or with M^T and J_i^T
 
 where ``mixing`` is (s, s), the entries of the last are those of s Jacobians (s, ...), and x and b are (s, n). ``mass`` is the
@@ -30,27 +32,82 @@ Solver = Callable[[NDArray[Any]], NDArray[Any]]
 
 SMALL = 16
 """Up to this many components, the inverse is formed: its products need no call of LAPACK."""
+PIVOTS = lu_factor(np.eye(1))[1].dtype
 
 
-class DenseJacobian:
+class Form:
+    """What the forms share."""
+
+    def blank(self, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return an array like ``entries`` of n components."""
+        raise NotImplementedError
+
+    def unfactored(self, n: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
+        """Return arrays like ``factors`` of a matrix of a dtype; without others, the factors are the entries and the shift."""
+        return self.blank(n, np.dtype(dtype.type(0).real.dtype)), np.zeros(1, dtype)
+
+    def factors(
+        self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool, mass: Any = None
+    ) -> tuple[NDArray[Any], ...]:
+        return entries, np.reshape(shift, 1)
+
+    def solved(
+        self,
+        rhs: VectorField,
+        factors: tuple[NDArray[Any], ...],
+        b: NDArray[Any],
+        is_transposed: bool,
+        mass: Any = None,
+    ) -> NDArray[Any]:
+        """Return the solution with ``factors`` of the same matrix."""
+        return self.coupled(rhs, factors[0][None], factors[1][:, None], is_transposed, mass)(b[None])[0]
+
+    def solver(
+        self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool, mass: Any = None
+    ) -> Solver:
+        factors = self.factors(rhs, entries, shift, is_transposed, mass)
+        return lambda b: self.solved(rhs, factors, b, is_transposed, mass)
+
+    def coupled(
+        self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool, mass: Any = None
+    ) -> Solver:
+        raise NotImplementedError
+
+
+class DenseJacobian(Form):
     """The Jacobian by forward mode, one run of f for each component."""
+
+    def blank(self, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        return np.zeros((n, n), dtype)
+
+    def unfactored(self, n: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
+        matrix = np.zeros((n, n), dtype)
+        return (matrix,) if n <= SMALL else (matrix, np.zeros(n, PIVOTS))
 
     def entries(self, rhs: VectorField, t: float, y: NDArray[Any]) -> NDArray[Any]:
         """Return J (n, n)."""
         return jacfwd(lambda y: rhs(t, y))(y)
 
-    def solver(
+    def factors(
         self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool, mass: Any = None
-    ) -> Solver:
+    ) -> tuple[NDArray[Any], ...]:
         n = len(entries)
         matrix = shift * _full(mass, n, entries.dtype) - entries
-        if n <= SMALL:
-            inverse = np.linalg.inv(matrix)
-            if is_transposed:
-                inverse = inverse.T
-            return lambda b: np.dot(inverse, b)
-        factors = lu_factor(matrix, check_finite=False)
-        return lambda b: lu_solve(factors, b, 1 if is_transposed else 0, check_finite=False)
+        if is_transposed:
+            matrix = matrix.T
+        return (np.linalg.inv(matrix),) if n <= SMALL else lu_factor(matrix, check_finite=False)
+
+    def solved(
+        self,
+        rhs: VectorField,
+        factors: tuple[NDArray[Any], ...],
+        b: NDArray[Any],
+        is_transposed: bool,
+        mass: Any = None,
+    ) -> NDArray[Any]:
+        if len(factors) == 1:
+            return np.dot(factors[0], b)
+        return lu_solve((factors[0], factors[1]), b, check_finite=False)
 
     def coupled(
         self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool, mass: Any = None
@@ -86,7 +143,7 @@ class GivenJacobian(DenseJacobian):
         return found / self.mass[:, None] if self.mass.ndim == 1 else np.linalg.solve(self.mass, found)
 
 
-class BandedJacobian:
+class BandedJacobian(Form):
     """A Jacobian with few diagonals, by lower + upper + 1 runs of f: columns that share no row are found in one.
 
     lower, upper: the numbers of diagonals below and above the main one.
@@ -116,13 +173,29 @@ class BandedJacobian:
             rows, columns = there, np.broadcast_to(here, there.shape)
         return np.where((there >= 0) & (there < n), entries[np.clip(rows, 0, n - 1), columns % groups], 0.0)
 
-    def solver(
+    def blank(self, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        return np.zeros((n, self.lower + self.upper + 1), dtype)
+
+    def unfactored(self, n: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
+        return (np.zeros((self.lower + self.upper + 1, n), dtype),)
+
+    def factors(
         self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool, mass: Any = None
-    ) -> Solver:
+    ) -> tuple[NDArray[Any], ...]:
         below, above = (self.upper, self.lower) if is_transposed else (self.lower, self.upper)
         diagonal = (np.arange(below + above + 1) == above).astype(entries.dtype)
-        bands = (shift * diagonal)[:, None] * (1.0 if mass is None else mass) - self.bands(entries, is_transposed)
-        return lambda b: solve_banded((below, above), bands, b, check_finite=False)
+        return ((shift * diagonal)[:, None] * (1.0 if mass is None else mass) - self.bands(entries, is_transposed),)
+
+    def solved(
+        self,
+        rhs: VectorField,
+        factors: tuple[NDArray[Any], ...],
+        b: NDArray[Any],
+        is_transposed: bool,
+        mass: Any = None,
+    ) -> NDArray[Any]:
+        below, above = (self.upper, self.lower) if is_transposed else (self.lower, self.upper)
+        return solve_banded((below, above), factors[0], b, check_finite=False)
 
     def coupled(
         self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool, mass: Any = None
@@ -143,7 +216,7 @@ class BandedJacobian:
         return lambda b: solve_banded(widths, flat, b.T.reshape(-1), check_finite=False).reshape(n, s).T
 
 
-class SparseJacobian:
+class SparseJacobian(Form):
     """A Jacobian with a pattern of entries that may differ from zero, found in few runs of f, solved by SuperLU.
 
     Columns without a common row are found in one run of forward mode.
@@ -203,11 +276,8 @@ class SparseJacobian:
         rows, columns = self.places
         return compressed[rows, self.colours[columns]]
 
-    def solver(
-        self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool, mass: Any = None
-    ) -> Solver:
-        solve = self.coupled(rhs, entries[None], np.reshape(shift, (1, 1)), is_transposed, mass)
-        return lambda b: solve(b[None])[0]
+    def blank(self, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        return np.zeros(len(self.places[0]), dtype)
 
     def coupled(
         self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool, mass: Any = None
@@ -248,7 +318,7 @@ def _colours(pattern: Any) -> NDArray[Any]:
     return colours
 
 
-class KrylovJacobian:
+class KrylovJacobian(Form):
     """No matrix: the systems are solved by GMRES with products of J and vectors, by forward and reverse mode.
 
     For large systems whose stiffness comes from few directions, or whose Jacobian has no pattern.
@@ -269,11 +339,8 @@ class KrylovJacobian:
         """Return the place of the linearisation: the state, and the time."""
         return np.append(y, t)
 
-    def solver(
-        self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool, mass: Any = None
-    ) -> Solver:
-        solve = self.coupled(rhs, entries[None], np.reshape(shift, (1, 1)), is_transposed, mass)
-        return lambda b: solve(b[None])[0]
+    def blank(self, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        return np.zeros(n + 1, dtype)
 
     def coupled(
         self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool, mass: Any = None

@@ -55,7 +55,7 @@ def equal_steps(
     """Return the states (m, n) at ts (m,), with ``steps`` steps between neighbouring times; and the cost."""
     ys = np.empty((len(ts), len(y)), y.dtype)
     ys[0] = y
-    h, count = 0.0, 1
+    h, count, jacobians, factorisations = 0.0, 1, 0, 0
     start, end = _ends(ts)
     progress = None if tell is None or end == start else Progress(tell, start, end)
     if progress is not None:
@@ -72,15 +72,18 @@ def equal_steps(
                     f"steps of {h:.3g}; give more steps"
                 )
             memory = stepper.advance(stages)
+            made = stepper.matrices(stages)
             count += stepper.spent(stages)
+            jacobians += made[0]
+            factorisations += made[1]
             if progress is not None:
                 progress.passed(t + (j + 1) * h, i * steps + j + 1)
         ys[i + 1] = y
     total = steps * (len(ts) - 1)
     if progress is not None:
         progress.ended(end, total)
-    implicit = total if stepper.jacobians else 0
-    return ys, Stats(total, 0, count, h, total * stepper.jacobians, total * stepper.factorisations, implicit)
+    implicit = total if stepper.is_implicit else 0
+    return ys, Stats(total, 0, count, h, jacobians, factorisations, implicit)
 
 
 def adaptive_steps(
@@ -130,15 +133,15 @@ def adaptive_steps(
     else:
         h = float(first_step)
     if steps is None:
-        controller = Controller(start, stops, h, order, control, rtol, atol, max_step, max_steps)
+        controller = Controller(start, stops, h, control, rtol, atol, max_step, max_steps)
     else:
-        controller = GivenSteps(start, stops, h, order, control, rtol, atol, max_step, max_steps, steps=steps)
+        controller = GivenSteps(start, stops, h, control, rtol, atol, max_step, max_steps, steps=steps)
     inner = len(ts) - 1  # the last time is a stop
     stepper.wants_polynomials = is_dense or inner > 1 or watch is not None
     memory = stepper.start(problem, t, y, slope, h)
     ys = np.full((len(ts), len(y)), np.nan, y.dtype)
     ys[0] = y
-    done, dense, restarts, spent = 1, 0, 0, 0
+    done, dense, restarts, spent, jacobians, factorisations = 1, 0, 0, 0, 0, 0
     record = []
     path: list[Any] = []
     c: Any = None
@@ -159,7 +162,11 @@ def adaptive_steps(
             h = t_new - t
         y_new, stages = stepper.step(problem, t, t_new, y, memory)
         spent += stepper.spent(stages)
+        made = stepper.matrices(stages)
+        jacobians += made[0]
+        factorisations += made[1]
         if not controller.accepts(stepper, h, is_stop, stages, y, y_new):
+            memory = stepper.again(memory, stages)
             continue
         hit, t_next, y_next = -1, t_new, y_new
         if is_dense:
@@ -211,7 +218,10 @@ def adaptive_steps(
             if is_stop and _equal(t, t_new):
                 controller.arrive()
         else:
-            memory = stepper.advance(stages)
+            if stepper.is_multistep and controller.is_short:
+                memory = stepper.replaced(memory, stages)
+            else:
+                memory = stepper.advance(stages)
             if is_stop:
                 if landing is not None:
                     y = landing(controller.stop, t, y)
@@ -227,14 +237,14 @@ def adaptive_steps(
 
     tried = controller.accepted + controller.rejected
     evaluations = 1 + (first_step is None) + restarts + spent + stepper.dense_evaluations * dense
-    implicit = stepper.choice.tried if stepper.is_switching else tried if stepper.jacobians else 0
+    implicit = stepper.choice.tried if stepper.is_switching else tried if stepper.is_implicit else 0
     stats = Stats(
         controller.accepted,
         controller.rejected,
         evaluations,
         controller.last_step,
-        stepper.jacobians * implicit,
-        stepper.factorisations * implicit,
+        jacobians,
+        factorisations,
         implicit,
     )
     return Run(ys, stats, controller.code, t, y, event_times, event_states, record, path)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..core import BadInput, constant
 from .jacobians import BandedJacobian, SparseJacobian
-from .methods import METHODS, EsdirkTableau, Method, Multistep, RadauTableau, RosenbrockTableau
+from .methods import METHODS, EsdirkTableau, Method, Multistep, RadauFamily, RadauTableau, RosenbrockTableau
 from .state import Leaf, pack
 
 
@@ -96,7 +96,9 @@ def takes_singular(method: Method) -> bool:
         return method.has_own_dense_output
     if isinstance(method, Multistep):
         return method.is_stiff
-    return isinstance(method, RadauTableau) or (isinstance(method, EsdirkTableau) and len(method.error) > 0)
+    return isinstance(method, (RadauFamily, RadauTableau)) or (
+        isinstance(method, EsdirkTableau) and len(method.error) > 0
+    )
 
 
 _ABLE = ", ".join(name for name, method in METHODS.items() if takes_singular(method))

@@ -29,7 +29,7 @@ from .invariants import invariants_of
 from .jacobians import BandedJacobian, DenseJacobian, GivenJacobian, KrylovJacobian, SparseJacobian, jacobian_of
 from .loop import Run, equal_steps
 from .mass import mass_of, regular, takes_singular
-from .methods import ExponentialTableau, Method, RadauTableau, is_implicit
+from .methods import ExponentialTableau, Method, RadauFamily, RadauTableau, is_implicit
 from .problem import Problem
 from .progress import teller_of
 from .second_order import SecondOrder, equation_for
@@ -79,7 +79,7 @@ def odesolve(
             16) extrapolates the midpoint rule.
             Stiff problems take "rodas5p" (5), "rodas4" (4), "ros3p", "ros34pw2" (3), "rosenbrock23" (2), "kvaerno3" to "kvaerno5",
             "kencarp3" to "kencarp5" (3 to 5), "trbdf2" (2), "implicit_euler" (1),
-            "radau5" (5), "radau9" (9), "radau13" (13), "bdf" (1 to 5); with ``steps`` also "trapezoid" (2).
+            "radau" (5, 9 or 13), "radau5" (5), "radau9" (9), "radau13" (13), "bdf" (1 to 5); with ``steps`` also "trapezoid" (2).
             "exprb32" (3) and "exprb43" (4) take the linear part exactly, by matrix exponentials.
             Any Hamiltonian system, with ``steps``: the symplectic "implicit_midpoint" (2), "gauss4" (4), "gauss6" (6).
             "auto" is "tsit5" until the problem turns out to be stiff, and
@@ -159,7 +159,7 @@ def odesolve(
             f"{chosen.name} solves real states; give the real and imaginary parts of y0 apart, as in (z.real, z.imag)"
         )
     form = jacobian_of(jacobian, args, size, isinstance(leaves, Leaf) and len(leaves.shape) == 1)
-    if isinstance(form, KrylovJacobian) and isinstance(chosen, RadauTableau):
+    if isinstance(form, KrylovJacobian) and isinstance(chosen, (RadauFamily, RadauTableau)):
         raise BadInput(
             f"{chosen.name} solves complex systems, which the Krylov form of the Jacobian does not; choose bdf"
         )

@@ -23,7 +23,7 @@ from ..report import RESULTS
 from .program import Problem, find, references
 
 EXPLICIT = ("bosh3", "tsit5", "dopri5", "vern7", "dop853", "adams")
-STIFF = ("rodas4", "rodas5p", "kvaerno5", "radau5", "bdf", "auto")
+STIFF = ("rodas4", "rodas5p", "kvaerno5", "radau5", "radau", "bdf", "auto")
 DRAWN = {"LV": EXPLICIT, "Pleiades": EXPLICIT, "VdP 1000": STIFF, "Robertson": STIFF}
 TOLERANCES = 10.0 ** -np.arange(3, 11)
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core import pullback
-from ..jacobians import BandedJacobian, DenseJacobian, Solver, VectorField
+from ..jacobians import BandedJacobian, DenseJacobian, Form, Solver, VectorField
 
 
-class AdjointForm:
+class AdjointForm(Form):
     """The Jacobian -J^T of the adjoint equation, in the form that the forward solve has for J.
 
     form: of J. f: the right-hand side of the forward solve. state: the solution as a function of time. n: its length.
@@ -28,11 +28,26 @@ class AdjointForm:
         """Return the entries of J."""
         return self.form.entries(self.f, t, self.state(t))
 
-    def solver(
+    def blank(self, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        return self.form.blank(n, dtype)
+
+    def unfactored(self, n: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
+        return self.form.unfactored(n, dtype)
+
+    def factors(
         self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool, mass: Any = None
-    ) -> Solver:
-        solve = self.form.solver(self.f, entries, -shift, not is_transposed)
-        return lambda b: -solve(b)
+    ) -> tuple[NDArray[Any], ...]:
+        return self.form.factors(self.f, entries, -shift, not is_transposed)
+
+    def solved(
+        self,
+        rhs: VectorField,
+        factors: tuple[NDArray[Any], ...],
+        b: NDArray[Any],
+        is_transposed: bool,
+        mass: Any = None,
+    ) -> NDArray[Any]:
+        return -self.form.solved(self.f, factors, b, not is_transposed)
 
     def coupled(
         self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool, mass: Any = None
@@ -41,7 +56,7 @@ class AdjointForm:
         return lambda b: -solve(b)
 
 
-class WithIntegrals:
+class WithIntegrals(Form):
     """The Jacobian of x' = A(t) x, z' = C(t) x, whose solve needs only that of A, and products with C.
 
     form: of A. n: the length of x. The right-hand side must be linear.
@@ -71,21 +86,35 @@ class WithIntegrals:
         found = self.form.entries(self._inner(rhs, len(v) - n), t, v[:n])
         return np.append(found.reshape(-1), t)
 
-    def solver(
+    def blank(self, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        return np.append(self.form.blank(self.n, dtype).reshape(-1), 0.0)
+
+    def unfactored(self, n: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
+        return *self.form.unfactored(self.n, dtype), np.zeros(2, dtype)
+
+    def factors(
         self, rhs: VectorField, entries: NDArray[Any], shift: Any, is_transposed: bool, mass: Any = None
-    ) -> Solver:
-        n, t = self.n, entries[-1]
+    ) -> tuple[NDArray[Any], ...]:
+        """Return those of A, and the time and the shift."""
+        inner = self.form.factors(rhs, entries[:-1].reshape(self.shape), shift, is_transposed)
+        return *inner, np.stack([entries[-1] + 0.0 * shift, shift])
 
-        def solve(b: NDArray[Any]) -> NDArray[Any]:
-            rest = len(b) - n
-            inner = self.form.solver(self._inner(rhs, rest), entries[:-1].reshape(self.shape), shift, is_transposed)
-            if is_transposed:
-                z = b[n:] / shift
-                return np.concatenate([inner(b[:n] + self._transposed(rhs, t, z)), z])
-            x = inner(b[:n])
-            return np.concatenate([x, (b[n:] + self._integrals(rhs, t, x, rest)) / shift])
-
-        return solve
+    def solved(
+        self,
+        rhs: VectorField,
+        factors: tuple[NDArray[Any], ...],
+        b: NDArray[Any],
+        is_transposed: bool,
+        mass: Any = None,
+    ) -> NDArray[Any]:
+        n, t, shift = self.n, factors[-1][0].real, factors[-1][1]
+        rest = len(b) - n
+        if is_transposed:
+            z = b[n:] / shift
+            x = self.form.solved(rhs, factors[:-1], b[:n] + self._transposed(rhs, t, z), True)
+            return np.concatenate([x, z])
+        x = self.form.solved(rhs, factors[:-1], b[:n], False)
+        return np.concatenate([x, (b[n:] + self._integrals(rhs, t, x, rest)) / shift])
 
     def coupled(
         self, rhs: VectorField, entries: NDArray[Any], mixing: NDArray[Any], is_transposed: bool, mass: Any = None

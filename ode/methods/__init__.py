@@ -22,7 +22,7 @@ from .low_storage import CALVO64, CARPENTER_KENNEDY54, KENNEDY43, KENNEDY54, WIL
 from .multistep import ADAMS, BDF, Multistep
 from .nystrom import DPRKN6, DPRKN8, NystromTableau, nystrom
 from .order5 import DOPRI5, TSIT5
-from .radau import RADAU5, RADAU9, RADAU13, RadauTableau
+from .radau import RADAU, RADAU5, RADAU9, RADAU13, RadauFamily, RadauTableau
 from .rosenbrock import RODAS4, RODAS5P, ROS3P, ROS34PW2, ROSENBROCK23, RosenbrockTableau
 from .switching import AUTO, Switching
 from .tableau import Tableau, tableau
@@ -34,6 +34,7 @@ Method = (
     | RosenbrockTableau
     | EsdirkTableau
     | RadauTableau
+    | RadauFamily
     | GaussTableau
     | NystromTableau
     | AdditiveTableau
@@ -50,7 +51,7 @@ METHODS: dict[str, Method] = {
         EULER, MIDPOINT, HEUN, RALSTON, RK4, BOSH3, DOPRI5, TSIT5, VERN6, VERN7, VERN8, DOP853, VERN9,
         WILLIAMSON3, CARPENTER_KENNEDY54, CALVO64, KENNEDY43, KENNEDY54, ROSENBROCK23, ROS3P, ROS34PW2, RODAS4, RODAS5P,
         IMPLICIT_EULER, TRAPEZOID, TRBDF2, KVAERNO3, KVAERNO4, KVAERNO5, KENCARP3, KENCARP4, KENCARP5,
-        RADAU5, RADAU9, RADAU13, IMPLICIT_MIDPOINT, GAUSS4, GAUSS6, DPRKN6, DPRKN8, EXPRB32, EXPRB43, ADAMS, GBS, TAYLOR, BDF, AUTO,
+        RADAU, RADAU5, RADAU9, RADAU13, IMPLICIT_MIDPOINT, GAUSS4, GAUSS6, DPRKN6, DPRKN8, EXPRB32, EXPRB43, ADAMS, GBS, TAYLOR, BDF, AUTO,
     )
 }  # fmt: skip
 """The name of a method -> its coefficients."""
@@ -80,6 +81,7 @@ __all__ = [
     "Method",
     "Multistep",
     "NystromTableau",
+    "RadauFamily",
     "RadauTableau",
     "RosenbrockTableau",
     "Tableau",

@@ -42,6 +42,24 @@ class RadauTableau:
     """(s, s): the collocation polynomial in Z, from theta^1 upwards."""
 
 
+@dataclass(frozen=True, eq=False)
+class RadauFamily:
+    """Radau IIA methods of several orders, of which each step takes one: that which Newton's method converges well enough for.
+
+    >>> [method.order for method in RADAU.methods]
+    [5, 9, 13]
+    """
+
+    name: str
+    methods: tuple[RadauTableau, ...]
+    """From the lowest order up."""
+
+    @property
+    def order(self) -> int:
+        """The lowest order."""
+        return self.methods[0].order
+
+
 def radau_iia(name: str, s: int) -> RadauTableau:
     """Make the method of an odd number of stages.
 
@@ -87,3 +105,4 @@ def _nodes(s: int) -> NDArray[Any]:
 RADAU5 = radau_iia("radau5", 3)
 RADAU9 = radau_iia("radau9", 5)
 RADAU13 = radau_iia("radau13", 7)
+RADAU = RadauFamily("radau", (RADAU5, RADAU9, RADAU13))

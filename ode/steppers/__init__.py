@@ -16,6 +16,7 @@ from ..methods import (
     Method,
     Multistep,
     NystromTableau,
+    RadauFamily,
     RadauTableau,
     RosenbrockTableau,
     Switching,
@@ -51,7 +52,9 @@ def stepper_of(method: Method, dtype: np.dtype[Any], rtol: Any, atol: Any, invar
     if isinstance(method, Multistep):
         return BackwardDifferences(method, dtype) if method.is_stiff else Adams(method, dtype)
     if isinstance(method, RadauTableau):
-        return RadauStepper(method, dtype)
+        return RadauStepper(method.name, [method], dtype, _tightest(rtol, atol))
+    if isinstance(method, RadauFamily):
+        return RadauStepper(method.name, method.methods, dtype, _tightest(rtol, atol))
     if isinstance(method, GaussTableau):
         return GaussStepper(method, dtype)
     if isinstance(method, ExponentialTableau):

@@ -9,20 +9,20 @@ from numpy.typing import NDArray
 
 from ...core import constant
 from ..methods.additive import AdditiveTableau
-from ..newton import attached, newton
+from ..newton import Kept, attached, newton, nothing_kept, searched, usable
 from ..problem import Problem
-from .stepper import Stepper
+from .stepper import ImplicitStepper, cubic_hermite
+
+Memory = tuple[NDArray[Any], Kept]
 
 
-class AdditiveStepper(Stepper):
-    """The step of an ``AdditiveTableau``. The memory is (2, n), the slopes of the stiff and the other part at the start.
-
-    A stage that Newton's method does not find makes the error infinite: the step is tried again, shorter.
+class AdditiveStepper(ImplicitStepper):
+    """The step of an ``AdditiveTableau``. The memory is (2, n), the slopes of the stiff and the other part at the start, and
+    what Newton's method keeps.
 
     tableau: the method. dtype: of the state.
     """
 
-    jacobians = factorisations = 1
     degree = 3
 
     def __init__(self, tableau: AdditiveTableau, dtype: np.dtype[Any]) -> None:
@@ -36,15 +36,17 @@ class AdditiveStepper(Stepper):
         """(s,): what the step adds to the last stage."""
         self.error_weights = np.concatenate([implicit.error, tableau.explicit_error]).astype(dtype)
 
-    def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> NDArray[Any]:
-        return _slopes(problem, t, y)
+    def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> Memory:
+        kept = nothing_kept(problem, y, problem.jacobian.unfactored(len(y), y.dtype))
+        return _slopes(problem, t, y), kept
 
-    def step(self, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: NDArray[Any]) -> Any:
+    def step(self, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: Memory) -> Any:
         h = t_new - t
         weight, stiff, s = h * self.gamma, problem.stiff_part(), len(self.c)
-        found, error, count = _search(self, problem, t, t_new, y, memory)
+        slopes, kept = memory
+        found, error, cost, kept = _search(self, problem, t, t_new, y, slopes, kept)
         k = np.zeros((2 * s, len(y)), y.dtype)
-        k[0], k[s] = memory[0], memory[1]
+        k[0], k[s] = slopes[0], slopes[1]
         u = y
         for i in range(1, s):
             base = y + np.dot(h * self.rows[i], k)
@@ -52,28 +54,20 @@ class AdditiveStepper(Stepper):
             k[i] = (u - base) / weight
             k[s + i] = _nonstiff(problem, self.time(i, t, t_new), u)
         y_new = u + np.dot(h * self.last, k[s:])
-        return y_new, (memory, _slopes(problem, t_new, y_new), y_new, error, count)
+        return y_new, (error, *cost, slopes, _slopes(problem, t_new, y_new), y_new, kept)
 
     def time(self, stage: int, t: float, t_new: float) -> float:
         """Return the time of a stage; at the end it is t_new, not t + h, which may lie behind a stop."""
         return t_new if self.c[stage] == 1.0 else t + self.c[stage] * (t_new - t)
 
-    def error(self, h: float, stages: Any) -> NDArray[Any]:
-        return stages[3]
+    def advance(self, stages: Any) -> Memory:
+        return stages[5], stages[7]
 
-    def is_found(self, stages: Any) -> bool:
-        return bool(np.isfinite(stages[3]).all())
-
-    def spent(self, stages: Any) -> int:
-        return stages[4]
-
-    def advance(self, stages: Any) -> NDArray[Any]:
-        return stages[1]
+    def again(self, memory: Memory, stages: Any) -> Memory:
+        return memory[0], usable(stages[7])
 
     def polynomial(self, problem: Problem, t: float, t_new: float, y: NDArray[Any], stages: Any) -> NDArray[Any]:
-        h, change = t_new - t, stages[2] - y
-        f0, f1 = h * stages[0].sum(axis=0), h * stages[1].sum(axis=0)
-        return np.stack([f0, 3 * change - 2 * f0 - f1, f0 + f1 - 2 * change])
+        return cubic_hermite(t_new - t, stages[6] - y, stages[4].sum(axis=0), stages[5].sum(axis=0))
 
 
 def _nonstiff(problem: Problem, t: float, y: NDArray[Any]) -> NDArray[Any]:
@@ -88,30 +82,45 @@ def _slopes(problem: Problem, t: float, y: NDArray[Any]) -> NDArray[Any]:
 
 @constant
 def _search(
-    stepper: AdditiveStepper, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], int]:
-    """Return the stages (s - 1, n), the error estimate (1, n), and the number of evaluations of a part.
+    stepper: AdditiveStepper,
+    problem: Problem,
+    t: float,
+    t_new: float,
+    y: NDArray[Any],
+    slopes: NDArray[Any],
+    kept: Kept,
+) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int, int], Kept]:
+    """Return the stages (s - 1, n), the error estimate (1, n), the numbers of evaluations of a part, Jacobians and factorisations,
+    and what Newton's method keeps.
 
     The estimate is filtered by the matrix, so that stiff components do not dominate it.
     """
     h = t_new - t
     weight, stiff, s = h * stepper.gamma, problem.stiff_part(), len(stepper.c)
-    solve = stiff.solver(t, y, 1.0 / weight)
-    k = np.zeros((2 * s, len(y)), y.dtype)
-    k[0], k[s] = memory[0], memory[1]
-    u = y
-    stages = np.empty((s - 1, len(y)), y.dtype)
-    is_found, count = True, 2
-    for i in range(1, s):
-        base = y + np.dot(h * stepper.rows[i], k)
-        time = stepper.time(i, t, t_new)
-        u, converged, evaluations = newton(stiff, time, base, weight, u, solve)
-        is_found = is_found and converged
-        count += evaluations + 1
-        stages[i - 1] = u
-        k[i] = (u - base) / weight
-        k[s + i] = _nonstiff(problem, time, u)
+    form, rhs = stiff.jacobian, stiff.rhs
+
+    def attempt(factors: Any, eta: float) -> Any:
+        u, is_found, count, rate = y, True, 2, 0.0
+        stages, k = np.zeros((s - 1, len(y)), y.dtype), np.zeros((2 * s, len(y)), y.dtype)
+        k[0], k[s] = slopes[0], slopes[1]
+        for i in range(1, s):
+            base = y + np.dot(h * stepper.rows[i], k)
+            time = stepper.time(i, t, t_new)
+            solve = lambda b: form.solved(rhs, factors, b, False)  # noqa: E731
+            u, converged, steps, own, eta = newton(stiff, time, base, weight, u, solve, eta)
+            is_found = is_found and converged
+            count += steps + 1
+            rate = max(rate, own)
+            stages[i - 1] = u
+            k[i] = (u - base) / weight
+            k[s + i] = _nonstiff(problem, time, u)
+        return (stages, k), is_found, count, rate, eta
+
+    guess = np.zeros((s - 1, len(y)), y.dtype), np.zeros((2 * s, len(y)), y.dtype)
+    (stages, k), is_found, cost, _, kept = searched(
+        stiff, t, y, h, kept, guess, lambda entries: form.factors(rhs, entries, 1.0 / weight, False), attempt
+    )
     if not stepper.is_adaptive:
-        return stages, np.full((1, len(y)), 0.0 if is_found else np.inf), count
-    error = solve(h * np.dot(stepper.error_weights, k)) / weight
-    return stages, np.where(is_found, np.abs(error), np.inf)[None], count
+        return stages, np.full((1, len(y)), 0.0 if is_found else np.inf), cost, kept
+    error = form.solved(rhs, kept[1], h * np.dot(stepper.error_weights, k), False) / weight
+    return stages, np.where(is_found, np.abs(error), np.inf)[None], cost, kept

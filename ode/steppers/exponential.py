@@ -22,7 +22,7 @@ class ExponentialStepper(Stepper):
     tableau: the method. dtype: of the state.
     """
 
-    jacobians = 1
+    is_implicit = True
     degree = 3
 
     def __init__(self, tableau: ExponentialTableau, dtype: np.dtype[Any]) -> None:
@@ -52,6 +52,9 @@ class ExponentialStepper(Stepper):
 
     def spent(self, stages: Any) -> int:
         return len(self.c) + 1
+
+    def matrices(self, stages: Any) -> tuple[int, int]:
+        return 1, 0
 
     def advance(self, stages: Any) -> NDArray[Any]:
         return stages[1]

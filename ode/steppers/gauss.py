@@ -12,12 +12,12 @@ from ..methods.gauss import GaussTableau
 from ..newton import ROUNDING
 from ..problem import Problem
 from .radau import attached_stages
-from .stepper import Stepper
+from .stepper import ImplicitStepper
 
 Memory = tuple[NDArray[Any], Any]
 
 
-class GaussStepper(Stepper):
+class GaussStepper(ImplicitStepper):
     """The step of a ``GaussTableau``. The memory is the collocation polynomial of the step before (s, n), from which Newton's
     method starts, and the size of that step.
 
@@ -26,7 +26,6 @@ class GaussStepper(Stepper):
     tableau: the method. dtype: of the state.
     """
 
-    jacobians = factorisations = 1
     is_adaptive = False
 
     def __init__(self, tableau: GaussTableau, dtype: np.dtype[Any]) -> None:
@@ -37,25 +36,27 @@ class GaussStepper(Stepper):
         self.degree = len(self.interpolant)
         self.rounding = float(ROUNDING * np.finfo(dtype).eps)
 
-    def times(self, t: Any, t_new: Any) -> list[Any]:
-        return [t + c * (t_new - t) for c in self.tableau.c.tolist()]
+    begins = (0,)
+
+    def begin(self, place: int) -> int:
+        return 0
+
+    def times(self, t: Any, t_new: Any) -> NDArray[Any]:
+        return t + self.tableau.c * (t_new - t)
 
     def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> Memory:
         return np.zeros((len(self.inverse), len(y)), y.dtype), 1.0
 
     def step(self, problem: Problem, t: float, t_new: float, y: NDArray[Any], memory: Memory) -> Any:
         found, is_found, count = _search(self, problem, t, t_new, y, memory)
-        polynomial = np.dot(self.interpolant, attached_stages(self, problem, t, t_new, y, found))
-        return y + polynomial.sum(axis=0), (polynomial, t_new - t, count, is_found)
-
-    def is_found(self, stages: Any) -> bool:
-        return stages[3]
-
-    def spent(self, stages: Any) -> int:
-        return stages[2]
+        h = t_new - t
+        z = attached_stages(self, problem, 0, self.times(t, t_new), self.inverse / h, y, found)
+        polynomial = np.dot(self.interpolant, z)
+        error = np.zeros((1, len(y))) if is_found else np.full((1, len(y)), np.inf)
+        return y + polynomial.sum(axis=0), (error, count, 1, 1, polynomial, h)
 
     def advance(self, stages: Any) -> Memory:
-        return stages[0], stages[1]
+        return stages[4], stages[5]
 
 
 @constant

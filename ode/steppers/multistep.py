@@ -34,7 +34,7 @@ class _Multistep(Stepper):
     method: the method. dtype: of the state.
     """
 
-    is_variable_order = True
+    is_variable_order = is_multistep = True
 
     def __init__(self, method: Multistep, dtype: np.dtype[Any], growth: float) -> None:
         self.name, self.order, self.error_order = method.name, method.order, 2
@@ -53,6 +53,20 @@ class _Multistep(Stepper):
 
     def advance(self, stages: Any) -> Memory:
         return stages[0], stages[1]
+
+    def replaced(self, memory: Memory, stages: Any) -> Memory:
+        """Return the memory with the new value in place of the last one, to which it is close: divided by the distance, their
+        difference would be noise.
+
+        The ratio of phi*_j at the new time to that at the last one, from the values before both, is that of the products of
+        their distances from these.
+        """
+        times, phi = memory
+        t_new, x = stages[0][0], stages[1][0]
+        ratios = np.cumprod((t_new - times[1:-1]) / (times[0] - times[1:-1]))
+        star = np.concatenate([np.ones(1), ratios])[:, None].astype(self.dtype) * (phi[:-1] - phi[1:])
+        phi = x - np.concatenate([np.zeros_like(star[:1]), np.cumsum(star, axis=0)])
+        return np.concatenate([np.reshape(t_new, 1), times[1:]]), phi
 
     def _first(self, t: float, h: float, x: NDArray[Any], change: NDArray[Any]) -> Memory:
         """Return the memory at the start: before t, x is extended along a line that changes by ``change`` in h."""
@@ -88,7 +102,7 @@ class _Multistep(Stepper):
 class BackwardDifferences(_Multistep):
     """Backward differentiation formulas. A step that Newton's method does not find has an infinite error."""
 
-    jacobians = factorisations = 1
+    is_implicit = True
 
     def __init__(self, method: Multistep, dtype: np.dtype[Any]) -> None:
         super().__init__(method, dtype, 2.0)
@@ -120,7 +134,7 @@ class BackwardDifferences(_Multistep):
 def _found(
     problem: Problem, t: float, t_new: float, y: NDArray[Any], base: NDArray[Any], weight: float, guess: NDArray[Any]
 ) -> tuple[NDArray[Any], bool, int]:
-    return newton(problem, t_new, base, weight, guess, problem.solver(t, y, 1.0 / weight))
+    return newton(problem, t_new, base, weight, guess, problem.solver(t, y, 1.0 / weight))[:3]
 
 
 @constant

@@ -26,7 +26,7 @@ class ProjectedStepper(Stepper):
         self.name, self.order, self.error_order = inner.name, inner.order, inner.error_order
         self.is_adaptive, self.degree = inner.is_adaptive, inner.degree
         self.dense_evaluations = inner.dense_evaluations
-        self.jacobians, self.factorisations = inner.jacobians, inner.factorisations
+        self.is_implicit, self.steady = inner.is_implicit, inner.steady
 
     def start(self, problem: Problem, t: float, y: NDArray[Any], slope: NDArray[Any], h: float) -> Any:
         return self.inner.start(problem, t, y, slope, h), self.invariants.value(t, y)
@@ -46,8 +46,17 @@ class ProjectedStepper(Stepper):
     def spent(self, stages: Any) -> int:
         return self.inner.spent(stages[0])
 
+    def power(self, stages: Any) -> Any:
+        return self.inner.power(stages[0])
+
+    def matrices(self, stages: Any) -> tuple[int, int]:
+        return self.inner.matrices(stages[0])
+
     def advance(self, stages: Any) -> Any:
         return self.inner.advance(stages[0]), stages[2]
+
+    def again(self, memory: Any, stages: Any) -> Any:
+        return self.inner.again(memory[0], stages[0]), memory[1]
 
     def polynomial(self, problem: Problem, t: float, t_new: float, y: NDArray[Any], stages: Any) -> NDArray[Any]:
         """Return the polynomial of ``inner``, bent to end at the projection."""

@@ -20,7 +20,7 @@ class RosenbrockStepper(Stepper):
     tableau: the method. dtype: of the state.
     """
 
-    jacobians = factorisations = 1
+    is_implicit = True
 
     def __init__(self, tableau: RosenbrockTableau, dtype: np.dtype[Any]) -> None:
         self.tableau = tableau

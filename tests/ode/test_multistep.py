@@ -140,6 +140,39 @@ def test_dense_output_and_events(name):
     assert np.isclose(solution.y[-1, 0], np.exp(np.sin(1.2)) / 2, atol=1e-6)
 
 
+@pytest.mark.parametrize("name, distance", [("bdf", 0.0), ("bdf", 1e-9), ("adams", 0.0)])
+def test_two_close_stops_cost_few_steps(name, distance):
+    f, y0, span, args, _ = published("hires")
+    stops = [3.0, np.nextafter(3.0, 4.0) + distance]
+    with_stops, without = (
+        odesolve(f, y0, [0.0, 10.0], *args, method=name, rtol=1e-6, atol=1e-9, tstops=s) for s in (stops, [])
+    )
+    assert with_stops.stats.accepted < without.stats.accepted + 12
+    assert np.allclose(with_stops.y, without.y, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("name, is_stiff", [("bdf", True), ("adams", False)])
+def test_a_value_that_replaces_a_close_one(name, is_stiff):
+    stepper = stepper_of(Multistep(name, is_stiff, 3), np.dtype(float), 1e-6, 1e-9)
+    rng = np.random.default_rng(2)
+    times, x = -np.cumsum(rng.uniform(0.1, 0.3, stepper.width)), rng.normal(size=(stepper.width, 2))
+    t_new, x_new = times[0] + 1e-9, x[0] + 1e-8
+    stages = [None] * 6
+    stages[0], stages[1] = np.array([t_new]), x_new[None]
+    found = stepper.replaced(memory_of(stepper.width, times, x), stages)
+    expected = memory_of(stepper.width, np.append(t_new, times[1:]), np.concatenate([x_new[None], x[1:]]))
+    for a, b in zip(found, expected):
+        assert np.allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+def test_gradients_past_close_stops():
+    def loss(rate, stops):
+        f = lambda t, y: -rate * y + np.stack([np.sin(t), y[0]])  # noqa: E731
+        return odesolve(f, np.ones(2), [0.0, 1.0], method="bdf", rtol=1e-7, atol=1e-8, tstops=stops).y[-1].sum()
+
+    assert np.isclose(mo.grad(loss)(3.0, [0.5, 0.5 + 1e-10]), mo.grad(loss)(3.0, []), rtol=1e-4)
+
+
 def test_fixed_steps_are_refused():
     with pytest.raises(mo.BadInput, match='method "bdf" chooses its steps and its order; leave out steps'):
         odesolve(driven, driven_exact(0), [0, 1], method="bdf", steps=10)

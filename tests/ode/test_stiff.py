@@ -8,6 +8,7 @@ import scipy.sparse
 
 import morula as mo
 from morula.ode import METHODS, EsdirkTableau, jacobian_pattern, odesolve
+from morula.ode.steppers.radau import _choice
 
 from .problems import STIFF, diffusing_brusselator, driven, driven_exact, published, van_der_pol
 from .rooted_trees import defects
@@ -22,6 +23,7 @@ ACCURATE = {
     "ros34pw2": 1e-5,
     "rodas4": 1e-6,
     "rodas5p": 1e-6,
+    "radau": 1e-6,
     "radau5": 1e-6,
     "radau9": 1e-8,
     "radau13": 1e-9,
@@ -79,6 +81,45 @@ def test_radau_methods_are_collocation(name):
     assert np.allclose((method.c[:, None] ** np.arange(1, s + 1)) @ method.interpolant, np.eye(s), atol=1e-9)
 
 
+def test_radau_takes_fewer_steps_than_its_lowest_order_at_tight_tolerances_and_as_many_at_loose_ones():
+    f, y0, span, args, _ = published("hires")
+    loose, tight = (
+        [odesolve(f, y0, span, *args, method=m, rtol=tol, atol=1e-3 * tol).stats for m in ("radau", "radau5")]
+        for tol in (1e-4, 1e-9)
+    )
+    assert loose[0].accepted <= loose[1].accepted
+    assert tight[0].accepted < 0.6 * tight[1].accepted and tight[0].evaluations < tight[1].evaluations
+
+
+def test_the_order_of_radau_rises_with_fast_convergence_and_falls_where_newtons_method_fails():
+    steady = (0, 20, 0.001, 0.001, False)
+    assert _choice(1.0, steady, 2) == (1, 1, 0.001, True)
+    assert _choice(2.0, steady, 2)[0] == 0  # the step has just changed
+    assert _choice(1.0, (0, 3, 0.001, 0.001, False), 2)[0] == 0  # the order has just changed
+    assert _choice(1.0, (2, 20, 0.001, 0.001, False), 2)[0] == 2
+    assert _choice(1.0, (2, 3, 0.001, 0.9, False), 2)[0] == 1
+    assert _choice(1.0, (1, 3, 0.001, 0.0, True), 2)[0] == 0
+
+
+@pytest.mark.parametrize("method", ["radau", "radau5", "kvaerno5"])
+def test_matrices_serve_several_steps_where_newtons_method_converges_fast(method):
+    f, y0, span, args, _ = published("hires")
+    stats = odesolve(f, y0, span, *args, method=method, rtol=1e-6, atol=1e-9).stats
+    tried = stats.accepted + stats.rejected
+    assert stats.jacobians < 0.9 * tried and stats.implicit_steps == tried
+    assert stats.factorisations < (2 if method == "radau5" else 4) * tried
+
+
+def test_a_jacobian_that_no_longer_serves_is_made_anew_within_the_step():
+    """f jumps from a fast decay to a slow one: Newton's method fails with the old matrix, and no step is rejected for that."""
+
+    def f(t, y):
+        return -(1e4 if t <= 1.0 else 1.0) * (y - np.cos(t)) * (1 + y * y)
+
+    stats = odesolve(f, np.ones(1), [0.0, 2.0], method="radau5", tstops=[1.0, np.nextafter(1.0, 2.0)], rtol=1e-5).stats
+    assert stats.rejected < 5
+
+
 def test_ros34pw2_meets_the_order_conditions_for_any_matrix():
     """Hairer, Wanner II, IV.7.(7.21'), and the conditions of a method whose matrix is not the Jacobian (IV.7.11)."""
     method = METHODS["ros34pw2"]
@@ -124,7 +165,7 @@ def test_a_stage_that_newtons_method_does_not_find_shortens_the_step():
     ("vdpol", "rodas5p"), ("rober", "rodas5p"), ("orego", "rodas5p"), ("hires", "rodas5p"), ("hires", "rodas4"),
     ("rober", "rodas4"), ("hires", "ros3p"), ("hires", "rosenbrock23"), ("hires", "ros34pw2"),
     ("rober", "kvaerno5"), ("hires", "kvaerno5"), ("orego", "kencarp4"), ("hires", "trbdf2"), ("hires", "implicit_euler"),
-    ("pollution", "rodas5p"), ("chemakzo_ode", "radau5"), ("rober", "radau5"), ("orego", "radau9"), ("hires", "radau13"),
+    ("pollution", "rodas5p"), ("chemakzo_ode", "radau5"), ("rober", "radau5"), ("orego", "radau9"), ("hires", "radau13"), ("rober", "radau"), ("hires", "radau"),
 ])  # fmt: skip
 def test_published_end_values(problem, name):
     f, y0, span, args, expected = published(problem)
@@ -231,7 +272,7 @@ class TestGradients:
         return odesolve(van_der_pol, y0, [0.0, 0.5, 1.0], mu, method=method, rtol=tol, atol=tol).y[1:].sum()
 
     @pytest.mark.parametrize(
-        "name", ["rosenbrock23", "ros3p", "ros34pw2", "rodas4", "rodas5p", "trbdf2", "kvaerno5", "radau5"]
+        "name", ["rosenbrock23", "ros3p", "ros34pw2", "rodas4", "rodas5p", "trbdf2", "kvaerno5", "radau5", "radau"]
     )
     def test_against_forward_sensitivities(self, name):
         """s' = J s + df/dmu, solved with the problem by a method of high order."""
@@ -252,7 +293,8 @@ class TestGradients:
         assert np.allclose([*dy0, dmu], expected, rtol=300 * tol)
 
     @pytest.mark.parametrize(
-        "target, name", [("native", "rodas5p"), ("xla", "rodas5p"), ("native", "kvaerno3"), ("native", "radau5")]
+        "target, name",
+        [("native", "rodas5p"), ("xla", "rodas5p"), ("native", "kvaerno3"), ("native", "radau5"), ("native", "radau")],
     )
     def test_compiled(self, target, name):
         y0, mu = np.array([1.2, 0.3]), 5.0

@@ -7,6 +7,7 @@ import pytest
 
 import morula as mo
 from morula.ode import odesolve
+from morula.ode.steppers.switching import Choice
 
 from .problems import published, van_der_pol
 
@@ -23,6 +24,25 @@ def test_a_stiff_problem_costs_about_as_much_as_by_the_method_for_stiff_ones():
     auto, stiff = (odesolve(f, y0, span, *args, method=name, rtol=1e-5, atol=1e-8) for name in ("auto", "rodas5p"))
     assert np.allclose(auto.y[-1], expected, rtol=1e-4)
     assert auto.stats.implicit_steps > 20 and auto.stats.accepted < 2 * stiff.stats.accepted
+
+
+@pytest.mark.parametrize("rtol", [1e-5, 1e-9])
+def test_accuracy_of_fast_components_that_holds_the_step_within_the_stability_region_is_stiffness_too(rtol):
+    """Robertson's reaction at tight tolerances: explicit steps stay far below the boundary, and are far too short."""
+    f, y0, _, args, _ = published("rober")
+    auto, stiff = (
+        odesolve(f, y0, [0.0, 100.0], *args, method=name, rtol=rtol, atol=1e-4 * rtol).stats
+        for name in ("auto", "rodas5p")
+    )
+    assert auto.accepted < 1.2 * stiff.accepted + 20 and auto.implicit_steps > 0.6 * stiff.implicit_steps
+
+
+def test_trials_that_do_not_pay_become_rare():
+    choice, steps = Choice(3.5), []
+    for _ in range(1000):
+        steps.append(choice.next())
+        choice.note(0.6 * 3.5)
+    assert sum(steps[:100]) > sum(steps[100:]) / 3 and 0 < sum(steps) < 30
 
 
 def test_it_goes_back_where_the_stiffness_ends():

@@ -187,7 +187,14 @@ class _Asked:
         """Find the axes of a storage and of all that it depends on; iterative, since a program may be long."""
         waiting, opened = [storage], set[int]()
         joined: list[tuple[Storage, list[Array]]] = []
-        while waiting:
+        while waiting or joined:
+            if not waiting:
+                waiting += [o.storage for _, others in joined for o in others if id(o.storage) not in self.axes]
+                if not waiting:
+                    for made, others in joined:
+                        if any(self.order_of(o) != self.axes[id(made)] for o in others):
+                            raise UnknownOrder
+                    return
             s = waiting[-1]
             if id(s) in self.axes:
                 waiting.pop()
@@ -211,15 +218,6 @@ class _Asked:
                 self.axes[id(s)] = self.order_of(origins[0])
             else:
                 self.axes[id(s)] = self.of_storage(s)
-            if not waiting and joined:
-                waiting += [o.storage for _, others in joined for o in others if id(o.storage) not in self.axes]
-                if not waiting:
-                    for made, others in joined:
-                        if any(self.order_of(o) != self.axes[id(made)] for o in others):
-                            raise UnknownOrder
-                    joined = []
-        if joined:
-            raise AssertionError("origins that are not compared")
 
     def keep(self) -> None:
         for key, storage in self.storages.items():
