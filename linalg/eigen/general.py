@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core import MorulaError, adjoint, constant, nestlevel, stop_gradient, tangent
-from ..operators import Dense, LinearOperator
+from ..operators import Dense, LinearOperator, Scaled, Sum
 from ..solving import Inverse
 from .invariant_subspace import RESOLUTION, Problem, images, invariant
 from .loop import CONVERGED
@@ -60,6 +60,24 @@ def without_mass(A: LinearOperator, M: LinearOperator) -> LinearOperator:
     return Inverse(M, rtol=1e-12) @ A
 
 
+def inverse_with_mass(A: LinearOperator, M: LinearOperator, sigma: Any, inverse: LinearOperator) -> LinearOperator:
+    """Return (A - sigma M)^-1 M with its derivative; ``inverse`` is that of A - sigma M without."""
+    sigma = stop_gradient(sigma)
+    if isinstance(A, Dense):
+        mass = M.todense()
+        return Dense(np.linalg.solve(A.matrix - sigma * mass, mass))
+    shifted = Sum(A, Scaled(-sigma, M))
+    return Inverse(shifted, method="gmres", preconditioner=stop_gradient(inverse), rtol=1e-12) @ M
+
+
+def finite(name: str, inverted: Any, sigma: Any) -> Any:
+    """Return the eigenvalues of A x = lambda M x, from those of (A - sigma M)^-1 M, which are 1 / (lambda - sigma)."""
+    size = np.abs(stop_gradient(inverted))
+    if np.any(size <= 1e3 * np.finfo(size.dtype).eps * np.max(size)):
+        raise MorulaError(f"{name}: M is singular, and fewer than the k wanted eigenvalues are finite; ask for fewer")
+    return stop_gradient(sigma) + 1.0 / inverted
+
+
 def result(
     problem: Problem,
     A: LinearOperator,
@@ -71,14 +89,17 @@ def result(
     which: str,
     sigma: Any,
     vectors: bool,
+    shift: Any = None,
 ) -> Eigenpairs:
     """Return the pairs of A and M in the space of Q, the most wanted first, with their derivative.
 
-    ``problem`` is the standard problem of M^-1 A.
+    ``problem`` is the standard problem of M^-1 A; with a ``shift``, that of (A - shift M)^-1 M.
     """
     AQ = images(problem, Q)[0]
     basis, S = invariant(problem, Q, AQ, code == CONVERGED)
     values, Y = np.linalg.eig(S if nestlevel() == 0 else _diagonalisable(S, problem.name))
+    if shift is not None:
+        values = finite(problem.name, values, shift)
     order = order_of(stop_gradient(values), which, sigma)
     values, X = values[order], basis @ Y[:, order]
     if nestlevel() > 0:

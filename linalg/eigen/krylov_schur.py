@@ -13,7 +13,7 @@ import numpy as np
 from ...core import BadInput
 from ..operators import LinearOperator, as_operator
 from .bases import start_block
-from .general import Complexified, dense_basis, result, without_mass
+from .general import Complexified, dense_basis, inverse_with_mass, result, without_mass
 from .hermitian import check_iteration, found, square
 from .invariant_subspace import Problem
 from .inverse import inverse_of
@@ -45,8 +45,9 @@ def eigs(
             with positive imaginary part comes first.
         which: ``"magnitude"``: the largest by absolute value; ``"largest real"``, ``"smallest real"``,
             ``"largest imaginary"`` or ``"smallest imaginary"``: by the part.
-        M: operator or matrix (n, n), invertible, that need not be Hermitian; None for the identity. Each product is followed
-            by a solve with M; with ``sigma``, those of the derivative are.
+        M: operator or matrix (n, n), that need not be Hermitian; None for the identity. Without ``sigma`` it must be
+            invertible: each product is followed by a solve with it. With ``sigma`` it may be singular: the infinite
+            eigenvalues are the farthest ones.
         sigma: a number; the eigenvalues nearest to it are found, by shift-invert, and ``which`` is not used.
         inverse: operator or matrix (n, n) that applies the inverse of A - sigma M; by default it is made, see ``eigsh``.
         vectors, key, block, size, rtol, max_iterations: as for ``eigsh``.
@@ -80,26 +81,31 @@ def eigs(
     if sigma is None and inverse is not None:
         raise BadInput(f"{name}: inverse is given without sigma; give the sigma for which it inverts A - sigma M")
     n = A.shape[0]
-    standard = A if M is None else without_mass(A, M)
-    dtype = np.result_type(standard.dtype, np.complex64)
     dims = dimensions(n, k, block, size)
+    T = None
+    if sigma is not None and (M is not None or dims is not None):
+        T = inverse_of(name, A, M, sigma, False) if inverse is None else as_operator(inverse, f"{name}: inverse")
+    is_inverse = M is not None and sigma is not None
+    standard = A if M is None else without_mass(A, M) if T is None else inverse_with_mass(A, M, sigma, T)
+    dtype = np.result_type(standard.dtype, np.complex64)
     problem = Problem(name, Complexified(standard), None, False)
+    shift = sigma if is_inverse else None
     if dims is None:
-        Q = dense_basis(name, standard, k, which, sigma)
-        return result(problem, A, M, Q, 0, np.zeros(1), 0, which, sigma, vectors)
+        Q = dense_basis(name, standard, k, "magnitude" if is_inverse else which, None if is_inverse else sigma)
+        return result(problem, A, M, Q, 0, np.zeros(1), 0, which, sigma, vectors, shift)
     b, kept, m = dims
     operator: LinearOperator = problem.A
     wanted = which
-    if sigma is not None:
-        T = inverse_of(name, A, M, sigma, False) if inverse is None else as_operator(inverse, f"{name}: inverse")
-        problem.preconditioner = operator = Complexified(T if M is None else T @ M)
+    if T is not None:
+        operator = Complexified(T if M is None else T @ M)
+        problem.preconditioner = operator if M is None else None
         wanted = "magnitude"
 
     def start() -> Cycle:
         return KrylovSchur(name, operator, start_block(key, n, b, dtype), k, kept, m, wanted)
 
     Q, iterations, history, code = found(Method(name, start), rtol, max_iterations)
-    return result(problem, A, M, Q, iterations, history, code, which, sigma, vectors)
+    return result(problem, A, M, Q, iterations, history, code, which, sigma, vectors, shift)
 
 
 class KrylovSchur(KrylovSpace):

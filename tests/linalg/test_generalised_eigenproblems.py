@@ -7,8 +7,10 @@ import pytest
 import scipy.linalg
 import scipy.sparse
 from krylov_methods import random_matrix
+from path_tester import run_on
 
 import morula as mo
+from morula.core.testing.differences import ridders
 from morula.linalg import Banded, Diagonal, FunctionOperator, Inverse, Sparse, eigs, eigsh, lobpcg, svds
 
 N = 40
@@ -92,6 +94,42 @@ def test_shifted_bands_are_factorised():
     found = eigsh(A, 2, sigma=1.0)
     np.testing.assert_allclose(found.values, exact[np.argsort(np.abs(exact - 1.0))][:2], rtol=1e-11)
     np.testing.assert_allclose(eigsh(A, 2, M=Diagonal(np.full(N, 2.0)), sigma=0.5).values, found.values / 2, rtol=1e-11)
+
+
+def nearest_to_one(A, M):
+    values = scipy.linalg.eigvals(A, M)
+    values = values[np.isfinite(values)]
+    return values[np.argsort(np.abs(values - 1.1))][:2]
+
+
+@pytest.mark.parametrize("path", ["eager", "native"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_singular_mass_has_infinite_eigenvalues(kind, path, rng):
+    """As of equations with constraints; those near sigma are found, and differentiated."""
+    n = 50
+    a = np.diag(np.arange(1.0, n + 1)) + np.where(rng.random((n, n)) < 0.05, 0.3, 0.0)
+    m = np.diag(np.where(np.arange(n) < n - 4, 1.0 + 0.1 * rng.random(n), 0.0)) + np.eye(n, k=-n + 3)
+    w, v = np.where(a != 0, rng.standard_normal((n, n)), 0.0), np.where(m != 0, rng.standard_normal((n, n)), 0.0)
+
+    def f(A, M):
+        return np.sum(np.abs(eigs(A, 2, M=M, sigma=1.1).values - 0.2) ** 2)
+
+    def exact(t):
+        return np.sum(np.abs(nearest_to_one(a + t * w, m + t * v) - 0.2) ** 2)
+
+    make = scipy.sparse.csr_array if kind == "sparse" else np.copy
+    value, (dA, dM) = run_on(path)(mo.value_and_grad(f, (0, 1)))(make(a), make(m))
+    dA, dM = [x.toarray() if kind == "sparse" else x for x in (dA, dM)]
+    np.testing.assert_allclose(value, exact(0.0), rtol=1e-9)
+    slope, error = ridders(exact, 1e-2)
+    np.testing.assert_allclose(np.sum(dA * w) + np.sum(dM * v), slope, rtol=1e-7, atol=10 * error)
+
+
+def test_of_a_singular_mass_only_finite_eigenvalues_are_given():
+    mass = np.diag([1.0, 1.0, 1.0, 0.0, 0.0])
+    np.testing.assert_allclose(eigs(np.diag(np.arange(1.0, 6.0)), 3, M=mass, sigma=0.0).values, [1, 2, 3], rtol=1e-12)
+    with pytest.raises(mo.MorulaError, match="eigs: M is singular, and fewer than the k wanted eigenvalues are finite"):
+        eigs(np.diag(np.arange(1.0, 6.0)), 4, M=mass, sigma=0.0)
 
 
 def test_bad_input():
