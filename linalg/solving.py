@@ -126,7 +126,6 @@ class Inverse(LinearOperator):
         return self.operator.dtype
 
     def matvec(self, x: Any) -> Any:
-        x = np.ascontiguousarray(x)
         found = solve(self.operator, x, self.method, self.assume, self.preconditioner, self.rtol)
         if not found.converged:
             raise MorulaError(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core import MorulaError, adjoint, constant, nestlevel, stop_gradient, tangent
-from ..operators import Dense, LinearOperator, Scaled, Sum
+from ..operators import Dense, LinearOperator
 from ..solving import Inverse
 from .invariant_subspace import RESOLUTION, Problem, images, invariant
 from .loop import CONVERGED
@@ -60,14 +60,10 @@ def without_mass(A: LinearOperator, M: LinearOperator) -> LinearOperator:
     return Inverse(M, rtol=1e-12) @ A
 
 
-def inverse_with_mass(A: LinearOperator, M: LinearOperator, sigma: Any, inverse: LinearOperator) -> LinearOperator:
-    """Return (A - sigma M)^-1 M with its derivative; ``inverse`` is that of A - sigma M without."""
-    sigma = stop_gradient(sigma)
-    if isinstance(A, Dense):
-        mass = M.todense()
-        return Dense(np.linalg.solve(A.matrix - sigma * mass, mass))
-    shifted = Sum(A, Scaled(-sigma, M))
-    return Inverse(shifted, method="gmres", preconditioner=stop_gradient(inverse), rtol=1e-12) @ M
+def inverse_with_mass(A: Dense, M: LinearOperator, sigma: Any) -> LinearOperator:
+    """Return (A - sigma M)^-1 M with its derivative."""
+    mass = M.todense()
+    return Dense(np.linalg.solve(A.matrix - stop_gradient(sigma) * mass, mass))
 
 
 def finite(name: str, inverted: Any, sigma: Any) -> Any:
