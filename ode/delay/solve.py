@@ -91,6 +91,8 @@ def ddesolve(
     if len(times) < 2 or not times[-1] > times[0]:
         raise BadInput("ts must rise from its first to its last time: a delay equation is solved forward in time")
     start = float(times[0])
+    if history is None:
+        raise BadInput("the history is None; give a state, or a function history(t, *args) for times up to ts[0]")
     first = y0 if y0 is not None else history(start, *args) if callable(history) else history
     y, leaves, size = initial(first, "the state at the start")
     held = held_by("ddesolve", {"rtol": rtol, "atol": atol, "first_step": first_step, "max_step": max_step})
@@ -102,6 +104,11 @@ def ddesolve(
         at_start = problem.lag(i, start, y) if callable(lag) else lag
         if not (at_start >= 0.0 if callable(lag) else 0.0 < at_start < np.inf):
             raise BadInput(f"lags[{i}] is {float(at_start):.6g} at the start; a lag is a positive number")
+        if not np.all(np.isfinite(problem.before(start - at_start))):
+            raise BadInput(
+                f"the history is not finite at t = {float(start - at_start):.6g}, where lags[{i}] reaches from the start; it must be "
+                "known from there to ts[0]"
+            )
     if y0 is not None and problem.is_state_dependent and np.any(problem.before(start) != y):
         raise BadInput(
             "y0 differs from the history at the start, and the jumps of y' that follow are found for constant lags only; give "

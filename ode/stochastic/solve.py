@@ -18,7 +18,7 @@ from ..loop import Run, adaptive_steps, equal_steps
 from ..problem import vector_field
 from ..progress import teller_of
 from ..solution import Solution
-from ..state import Leaf, initial
+from ..state import Leaf, initial, unpack
 from .brownian import BrownianPath
 from .methods import (
     DIAGONAL,
@@ -175,13 +175,28 @@ def _diffusion(
 ) -> tuple[Field, int]:
     """Return g as a function of a time and a vector, and the number of Brownian motions."""
     if noise != GENERAL:
+        shape = np.shape(g(start, unpack(y, leaves), *args)) if isinstance(leaves, Leaf) else ()
+        if isinstance(leaves, Leaf) and shape != leaves.shape:
+            raise BadInput(
+                f"g returned shape {shape} for a state of shape {leaves.shape}; {noise} noise needs the shape of the state, and "
+                'noise="general" a matrix (n, m)'
+            )
         return vector_field(g, args, leaves, y.dtype), len(y) if noise == DIAGONAL else 1
     if not isinstance(leaves, Leaf) or len(leaves.shape) != 1:
         raise BadInput('noise="general" needs a y0 that is a vector (n,)')
     shape = np.shape(g(start, y, *args))
     if len(shape) != 2 or shape[0] != len(y):
         raise BadInput(f"g returned shape {shape} for a state of shape {y.shape}; general noise needs ({len(y)}, m)")
-    return lambda t, y: np.array(g(t, y, *args)), shape[1]
+
+    def matrix(t: float, y: NDArray[Any]) -> NDArray[Any]:
+        found = np.array(g(t, y, *args))
+        if found.shape != shape:
+            raise BadInput(
+                f"g returned shape {found.shape} at t = {t:.6g}, and {shape} at the start; the two must agree"
+            )
+        return found
+
+    return matrix, shape[1]
 
 
 def _path(path: Any, times: NDArray[Any], motions: int) -> BrownianPath:

@@ -189,6 +189,11 @@ def test_a_batch_of_lags():
     ({"method": "rk4"}, 'method "rk4" has no error estimate'),
     ({"ts": [1.0, 0.0]}, "ts must rise from its first to its last time: a delay equation"),
     ({"f": 1.0}, r"f is float; ddesolve needs a function f\(t, y, past, \*args\)"),
+    ({"history": None}, "the history is None; give a state, or a function history"),
+    (
+        {"history": lambda t, rate: 1.0 if t >= -0.5 else np.nan},
+        r"the history is not finite at t = -1, where lags\[0\] reaches from the start; it must be known from there",
+    ),
     ({"history": np.nan}, "the state at the start holds a value that is not finite"),
     ({"history": lambda t, rate: np.ones(2), "y0": 1.0}, r"the history has shape \(2,\).* the state there has shape \(\)"),
     ({"rtol": 0.0, "atol": 0.0}, "rtol and atol are both 0 for some component"),

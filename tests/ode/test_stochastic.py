@@ -162,6 +162,28 @@ def test_strong_order_with_additive_noise(name):
     assert rate_of(error) > 1.3
 
 
+WEAK_ORDERS = {"euler_maruyama": 1, "milstein": 1, "sriw1": 2, "sriw2": 2, "sosri": 2, "heun": 1, "midpoint": 1}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_weak_order_of_the_mean_of_geometric_brownian_motion(name):
+    """The exact solution along each path is the control variate, so that few samples give narrow intervals of confidence."""
+    samples, a, b = 4000, 1.5, 0.3
+    path = BrownianPath(1, 0.0, 1.0, samples, 5)
+    exact = np.exp(a - b * b / 2 + b * path(1.0)[0])
+    biases, deviations = [], []
+    for steps in (8, 16):
+        y = sdesolve(
+            lambda t, y: a * y, lambda t, y: b * y, np.ones(samples), [0.0, 1.0], path=path, method=name, steps=steps
+        ).y[-1]
+        biases.append(np.mean(y - exact))
+        deviations.append(np.std(y - exact) / np.sqrt(samples))
+    order = np.log2(abs(biases[0] / biases[1]))
+    uncertainty = np.hypot(deviations[0] / biases[0], deviations[1] / biases[1]) / np.log(2)
+    assert order + 3 * uncertainty > WEAK_ORDERS[name] - 0.15
+    assert uncertainty < 0.1 or abs(biases[1]) < 3e-4 * np.exp(a)  # no bias is seen
+
+
 DIRECTIONS = np.array([[0.3, -0.2, 0.1], [0.1, 0.4, -0.3]])
 """The growth of two numbers by three motions."""
 
@@ -363,7 +385,18 @@ def solve(f=lambda t, y: y, g=lambda t, y: y, y0=1.0, ts=(0.0, 1.0), path=1, **o
             lambda: solve(y0=np.ones(2), g=lambda t, y: np.ones(3), noise="general"),
             "g returned shape \\(3,\\) for a state of shape \\(2,\\); general noise needs \\(2, m\\)",
         ),
-        (lambda: solve(g=lambda t, y: np.ones(2)), "has shape \\(2,\\)"),
+        (
+            lambda: solve(g=lambda t, y: np.ones(2)),
+            "g returned shape \\(2,\\) for a state of shape \\(\\); diagonal noise needs the",
+        ),
+        (
+            lambda: solve(y0=np.ones(2), g=lambda t, y: np.ones((2, 1)), noise="scalar"),
+            'scalar noise needs the shape of the state, and noise="general" a matrix',
+        ),
+        (
+            lambda: solve(y0=np.ones(2), g=lambda t, y: np.ones((2, 2 if t < 0.5 else 3)), noise="general", steps=4),
+            "g returned shape \\(2, 3\\) at t = 0.5, and \\(2, 2\\) at the start; the two must agree",
+        ),
         (lambda: solve(path=BrownianPath(1, 0.0, 1.0, 2)), "the path has 2 motions; the equation has 1"),
         (lambda: solve(path=BrownianPath(1, 0.5, 1.0)), "the path goes from 0.5 to 1; ts goes from 0 to 1"),
         (lambda: solve(steps=0), "steps = 0; expected an integer of at least 1"),
