@@ -110,6 +110,7 @@ from .ir.memory_policies import inverse, offload, online, revolve
 from .jacobians.functions import forwarddiff, hessian, hvp, jacfwd, jacobian
 from .jacobians.series import derivatives, taylor
 from .jacobians.wirtinger import wirtinger
+from .values.allocation import keep_freed_memory
 
 if TYPE_CHECKING:
     from . import debug, random
@@ -203,6 +204,8 @@ _LATER = {
     "vmap": "compilation.batching",
 }
 """Names of the compiled path -> the module that defines them; imported on first use."""
+
+keep_freed_memory()
 
 
 def __getattr__(name: str) -> Any:
