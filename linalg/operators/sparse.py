@@ -145,6 +145,9 @@ class Sparse(LinearOperator):
         Raises:
             BadInput: the operator is not square.
             MorulaError: a derivative of a singular matrix is asked for.
+
+        >>> Sparse(np.array([2.0, 1.0, 3.0]), np.array([0, 0, 1]), np.array([0, 1, 3]), (2, 2)).logdet().round(6)
+        np.float64(1.791759)
         """
         if self._shape[0] != self._shape[1]:
             return super().logdet()

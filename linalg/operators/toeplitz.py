@@ -113,6 +113,9 @@ class Toeplitz(LinearOperator):
 
         Where a leading minor is nearly singular and A is not Hermitian positive definite, the recurrence is not stable, and the
         dense matrix is factorised.
+
+        >>> Toeplitz(np.array([2.0, 1.0]), np.array([2.0, 0.5])).logdet().round(6)
+        np.float64(1.252763)
         """
         if self.shape[0] != self.shape[1] or self.shape[0] == 0:
             return super().logdet()
