@@ -46,7 +46,7 @@ def eigs(
         which: ``"magnitude"``: the largest by absolute value; ``"largest real"``, ``"smallest real"``,
             ``"largest imaginary"`` or ``"smallest imaginary"``: by the part.
         M: operator or matrix (n, n), that need not be Hermitian; None for the identity. Without ``sigma`` it must be
-            invertible: each product is followed by a solve with it. With ``sigma``, solves with it serve the derivative only,
+            invertible, since each product is followed by a solve with it. With ``sigma``, solves with it serve the derivative only,
             and M may be singular if A is an array; the infinite eigenvalues are the farthest ones.
         sigma: a number; the eigenvalues nearest to it are found, by shift-invert, and ``which`` is not used.
         inverse: operator or matrix (n, n) that applies the inverse of A - sigma M; by default it is made, see ``eigsh``.
