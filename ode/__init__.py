@@ -9,12 +9,13 @@ that it watches; ``problem`` and ``state`` present the user's f and its structur
 derivatives with respect to what only chooses the steps; ``progress`` reports while it runs.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from .adjoints import ADJOINTS, Adjoint
 from .consistency import consistent_start
 from .control import CONTROLS, StepControl
 from .controlled import cdesolve, control_path
 from .dense_output import DenseOutput
-from .ensembles import ensemble
 from .events import Event
 from .exponential import etdrk4
 from .jacobians import jacobian_pattern, krylov_jacobian
@@ -35,6 +36,9 @@ from .solve import odesolve
 from .split_sides import Split
 from .splitting import SPLITTINGS, Splitting, Trajectory, compose, split, symplectic
 from .steady import SteadyState, SteadyStateFailed, steady_state
+
+if TYPE_CHECKING:
+    from .ensembles import ensemble
 
 __all__ = [
     "ADJOINTS",
@@ -96,3 +100,13 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def __getattr__(name: str) -> Any:
+    """Import ``ensemble``, which needs the compiler, on first use."""
+    if name != "ensemble":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .ensembles import ensemble
+
+    globals()[name] = ensemble
+    return ensemble

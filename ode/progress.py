@@ -6,7 +6,8 @@ from collections.abc import Callable
 from math import floor
 from typing import Any
 
-from ..core import BadInput, callback, constant
+from .. import core
+from ..core import BadInput, constant
 
 MOST = 1000
 """The number of accepted steps after which a report is made even if the time has hardly advanced."""
@@ -30,15 +31,15 @@ class Progress:
         self.quiet += 1
         if part > self.due or self.quiet >= MOST:
             self.due, self.quiet = part, 0
-            callback(self.tell, None, self.start, self.end, t, steps, False)
+            core.callback(self.tell, None, self.start, self.end, t, steps, False)
 
     @constant
     def begun(self) -> None:
-        callback(self.tell, None, self.start, self.end, self.start, 0, False)
+        core.callback(self.tell, None, self.start, self.end, self.start, 0, False)
 
     @constant
     def ended(self, t: float, steps: int) -> None:
-        callback(self.tell, None, self.start, self.end, t, steps, True)
+        core.callback(self.tell, None, self.start, self.end, t, steps, True)
 
 
 class _Told:

@@ -55,7 +55,12 @@ def inside(module: str, package: str) -> bool:
 
 def loaded_by(program: str) -> set[str]:
     """The top-level modules that are present after a program ran in a fresh interpreter."""
-    program += "\nimport sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    return {name.partition(".")[0] for name in modules_of(program)}
+
+
+def modules_of(program: str) -> set[str]:
+    """All modules that are present after a program ran in a fresh interpreter."""
+    program += "\nimport sys; print(*sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     return set(done.stdout.split())
@@ -130,6 +135,12 @@ def test_importing_morula_loads_nothing_but_itself_numpy_and_the_standard_librar
 def test_a_gradient_needs_no_optional_library():
     program = "import morula, math\nmorula.gradient(math.sin, 1.0)"
     assert not loaded_by(program) & {"jax", "llvmlite", "cupy", "sympy", "matplotlib", "optree", "tqdm", "torch"}
+
+
+def test_importing_the_solvers_of_differential_equations_loads_no_compiler():
+    found = modules_of("import morula.ode")
+    assert not [name for name in found if name.startswith(("morula.core.specialise", "morula.core.emit.native"))]
+    assert "tqdm" not in found
 
 
 # ---- one tester of differences
