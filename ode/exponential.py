@@ -41,6 +41,10 @@ def etdrk4(
     Raises:
         BadInput: shapes do not fit, a real state has a complex part, or ``ts`` or ``steps`` is not what is expected.
 
+    Where L is that of a parabolic equation and a step is long for the fast components, the order may fall to between 2 and 3 (M.
+    Hochbruck, A. Ostermann, Explicit exponential Runge-Kutta methods for semilinear parabolic problems, SIAM J. Numer. Anal. 43 (2005)
+    1069); the error is small there all the same.
+
     Source: Cox, Matthews (2002), eq. 26 to 29; Kassam, Trefethen (2005) for the evaluation of its functions of a diagonal L.
 
     >>> y = etdrk4(np.array([-1000.0]), lambda t, y: 1000 * np.cos(t) + 0 * y, np.ones(1), [0.0, 1.0], steps=10)
