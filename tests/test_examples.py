@@ -26,6 +26,7 @@ CHECKED_WITH_THEIR_PACKAGE |= {
     "pendulum_control",
     "kepler_million_steps",
     "beam_on_soil",
+    "missing_interaction",
 }  # in tests/ode
 SCRIPTS = sorted(
     path

@@ -111,3 +111,18 @@ def test_the_stiffness_of_the_soil_is_found_from_the_deflection_of_a_beam(tmp_pa
     assert np.allclose(example.stiffness(places, found), example.stiffness(places, example.TRUE), rtol=0.12)
     assert np.sqrt(np.mean(example.misfits(found, seen) ** 2)) < 1.5
     assert drawn(example.draw, tmp_path / "picture.png", seen, found)
+
+
+def test_the_missing_interaction_is_found_as_a_formula(tmp_path):
+    """The full training takes half a minute; here the terms are chosen from the true interaction with errors of the network's size."""
+    example = load("missing_interaction")
+    seen = example.observed()
+    model = example.trained(seen, 40, 20)
+    assert example.loss(model, seen) < 0.01 * example.loss(example.network(), seen)
+    exact = np.stack([example.TRUE * y[0] * y[1] for y in seen])
+    learned = exact + 0.05 * np.random.default_rng(0).normal(size=exact.shape)
+    coefficients = example.formula(seen, learned, seen)
+    assert [example.MONOMIALS[i] for i in np.nonzero(coefficients)[1]] == ["x y", "x y"]
+    assert np.allclose(coefficients[:, 3], example.TRUE, rtol=0.02)
+    assert example.extrapolation_error(coefficients) < 0.1
+    assert drawn(example.draw, tmp_path / "picture.png", seen, model, coefficients)
