@@ -6,7 +6,6 @@ from collections.abc import Callable
 from math import floor
 from typing import Any
 
-from .. import core
 from ..core import BadInput, constant
 
 MOST = 1000
@@ -21,7 +20,9 @@ class Progress:
     """
 
     def __init__(self, tell: Callable[..., None], start: float, end: float) -> None:
-        self.tell, self.start, self.end = tell, start, end
+        from ..core import callback  # here, so that importing the package does not load the compiler
+
+        self.report, self.tell, self.start, self.end = callback, tell, start, end
         self.due, self.quiet = 0, 0
 
     @constant
@@ -31,15 +32,15 @@ class Progress:
         self.quiet += 1
         if part > self.due or self.quiet >= MOST:
             self.due, self.quiet = part, 0
-            core.callback(self.tell, None, self.start, self.end, t, steps, False)
+            self.report(self.tell, None, self.start, self.end, t, steps, False)
 
     @constant
     def begun(self) -> None:
-        core.callback(self.tell, None, self.start, self.end, self.start, 0, False)
+        self.report(self.tell, None, self.start, self.end, self.start, 0, False)
 
     @constant
     def ended(self, t: float, steps: int) -> None:
-        core.callback(self.tell, None, self.start, self.end, t, steps, True)
+        self.report(self.tell, None, self.start, self.end, t, steps, True)
 
 
 class _Told:
