@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from ..core import constant, implicit
 from .problem import Problem
 
+FARTHEST = 20.0
+"""The largest ratio of step sizes over which stages are extrapolated."""
+
 ROUNDING = 64.0
 """Newton's method may stop when its steps are smaller than this multiple of the rounding error of the state."""
 
@@ -160,3 +163,12 @@ def linear(direct: Callable[[Any], Any], transposed: Callable[[Any], Any]) -> Ca
         return implicit(direct(dx), lambda v: pull(v) - dx, (linear(transposed, direct), linear(direct, transposed)))
 
     return by
+
+
+def reach(h: float, h_before: float) -> float:
+    """Return h / h_before, by which the polynomial of the step before is extrapolated to guess the stages.
+
+    It is 0 if that would reach too far, as after a step that ended at a stop nearby: the guess is then the state.
+    """
+    ratio = h / h_before
+    return ratio if abs(ratio) <= FARTHEST else 0.0

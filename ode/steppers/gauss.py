@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...core import constant
 from ..methods.gauss import GaussTableau
-from ..newton import ROUNDING
+from ..newton import ROUNDING, reach
 from ..problem import Problem
 from .radau import attached_stages
 from .stepper import ImplicitStepper
@@ -70,7 +70,7 @@ def _search(
     entries = form.entries(problem.rhs, t, y)
     coupled = np.stack([entries for _ in times])
     solve = form.coupled(problem.rhs, coupled, stepper.inverse / h, False, problem.matrix)
-    theta = 1.0 + stepper.tableau.c * (h / h_before)
+    theta = 1.0 + stepper.tableau.c * reach(h, h_before)
     z = np.dot(theta[:, None] ** np.arange(1.0, len(theta) + 1), polynomial) - polynomial.sum(axis=0)
     count, size, before, going = 0, 0.0, np.inf, True
     while going:

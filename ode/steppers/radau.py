@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...core import constant, implicit
 from ..methods.radau import RadauTableau
-from ..newton import Kept, iterated, linear, nothing_kept, searched, usable
+from ..newton import Kept, iterated, linear, nothing_kept, reach, searched, usable
 from ..problem import Problem
 from .stepper import ImplicitStepper
 
@@ -215,7 +215,7 @@ def _search(
     begin = stepper.begin(place)
     pairs = (len(times) - begin) // 2
     shifts, to_modes, from_modes = stepper.shifts[place] / h, stepper.to_modes[place], stepper.from_modes[place]
-    theta = 1.0 + stepper.c[place] * (h / h_before)
+    theta = 1.0 + stepper.c[place] * reach(h, h_before)
     guess = np.dot(theta[:, None] ** np.arange(1.0, len(theta) + 1), polynomial) - polynomial.sum(axis=0)
     if is_changed:
         kept = kept[0], kept[1], 0.0, kept[3], kept[4]

@@ -125,3 +125,10 @@ def test_equal_steps_only():
 
 def test_an_empty_state():
     assert odesolve(lambda t, y: -y, np.zeros(0), [0, 1], method="gauss4", steps=3).y.shape == (2, 0)
+
+
+def test_a_step_after_a_tiny_one_is_not_extrapolated():
+    """The polynomial of a step of 1e-14 says nothing of the next one, which is 1e13 times as long."""
+    y0 = np.array([0.3, 0.8])
+    y = odesolve(entangled, y0, [0.0, 1e-14, 0.2], 1.0, method="gauss4", steps=1).y
+    assert np.allclose(y[-1], odesolve(entangled, y0, [0.0, 0.2], 1.0, method="gauss4", steps=1).y[-1], rtol=1e-12)
