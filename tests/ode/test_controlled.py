@@ -43,11 +43,12 @@ def test_an_equation_whose_channels_commute_has_the_exponential_of_the_path(kind
     np.testing.assert_allclose(found.y[:, 0], exact, atol=1e-8)
 
 
-def test_a_linear_control_does_not_reject_steps_at_the_data():
+def test_a_linear_control_does_not_search_for_the_data_by_rejected_steps():
+    """Steps end there; one may be rejected because the control turns steeper."""
     found = cdesolve(
         lambda t, y: y[:, None] * GROWTH, np.ones(1), [0.0, 1.0], control=control_path(TIMES, DATA, "linear")
     )
-    assert found.stats.rejected == 0
+    assert found.stats.rejected <= 1
 
 
 def test_a_solution_may_be_the_control():
