@@ -82,8 +82,7 @@ def ended(
     elif is_inner:
         times, rows = times[1:-1], rows[1:-1]
     kept = sol if is_dense else None
-    stats = run.stats
-    stats.time = now() - began
+    stats = _timed(run.stats, now() - began)
     solution = Solution(times, unpack(rows, leaves), stats, run.code, name, t, unpack(y, leaves), met, kept)
     if throw and run.code > 1:
         raise IntegrationFailed(reason(run.code, max_steps, run.t, end, stats.last_step), solution)
@@ -102,6 +101,12 @@ def happened(times: list[Any], states: list[Any], leaves: Any, y: NDArray[Any], 
     if not times:
         return Happened(np.zeros(0), unpack(np.zeros((0, len(y)), y.dtype), leaves))
     return Happened(held(np.array(times)), unpack(held(np.array(states)), leaves))
+
+
+def _timed(s: Stats, seconds: float) -> Stats:
+    """Return the statistics with the time; a write to those of the loop would make compiled code trace it again and again."""
+    counts = s.accepted, s.rejected, s.evaluations, s.last_step, s.jacobians, s.factorisations, s.implicit_steps
+    return Stats(*counts, adjoint=s.adjoint, adjoint_reason=s.adjoint_reason, time=seconds)
 
 
 def with_adjoint(s: Stats, name: str, why: str) -> Stats:
