@@ -374,10 +374,10 @@ def _without_views(trace: Any, y: Any) -> Any:
         return y if all(a is b for a, b in zip(parts, y)) else getattr(y, "_make", type(y))(parts)
     is_sparse = not isinstance(y, Traced) and isinstance(kind_of(type(y)), SparseMatrices)
     if isinstance(y, (list, dict)) or is_sparse:
-        parts = vars(y) if is_sparse else y
-        for k, e in list(enumerate(parts) if isinstance(parts, list) else parts.items()):
+        entries: Any = vars(y) if is_sparse else y
+        for k, e in list(enumerate(entries) if isinstance(entries, list) else entries.items()):
             if _without_views(trace, e) is not e:
-                parts[k] = _without_views(trace, e)
+                entries[k] = _without_views(trace, e)
     return y
 
 

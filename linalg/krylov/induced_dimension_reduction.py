@@ -113,7 +113,8 @@ class InducedDimensionReduction(Recurrence):
     def step(self) -> None:
         k, is_last = self.turn, self.turn == self.s
         places, place = np.arange(self.s), choose(is_last, 0, k)
-        u, beta, omega, is_small, is_orthogonal = self.r, self.omega, self.omega, never(self.r), never(self.r)
+        u, c = self.r, self.f
+        beta, omega, is_small, is_orthogonal = self.omega, self.omega, never(self.r), never(self.r)
         is_replaced = _counts(np.logical_not(is_last))
         if is_replaced:
             # products is triangular: zeros before place k stay zeros, and the solution before k depends on nothing after it.
