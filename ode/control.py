@@ -135,9 +135,7 @@ class Controller:
             return self._accepts_any_order(stepper.orders, h, is_stop, stepper.error(h, stages) / scale)
         e = error_norm(stepper.error(h, stages), scale)
         c, k = self.control, stepper.power(stages)
-        self.is_short = is_stop and abs(h) < SHORT * abs(self.step) and e <= 1
-        if self.is_short:
-            self._accept(h, self.step, is_stop)
+        if self._accepts_short(h, is_stop, e):
             return True
         if not e <= 1:
             self.rejected += 1
@@ -164,9 +162,7 @@ class Controller:
         errors = np.sqrt(np.sum(np.abs(ratio) ** 2, axis=1) / max(ratio.shape[1], 1))
         e = orders.total(errors)
         c = self.control
-        self.is_short = is_stop and abs(h) < SHORT * abs(self.step) and e <= 1
-        if self.is_short:
-            self._accept(h, self.step, is_stop)
+        if self._accepts_short(h, is_stop, e):
             return True
         if not e <= 1:
             self.rejected += 1
@@ -177,6 +173,13 @@ class Controller:
         factor = max(c.smallest, orders.accepted(errors, c.safety))
         self._accept(h, h * factor, is_stop)
         return True
+
+    def _accepts_short(self, h: float, is_stop: bool, e: float) -> bool:
+        """Return whether a stop has shortened a step of error e so much that the step that was due comes next."""
+        self.is_short = is_stop and abs(h) < SHORT * abs(self.step) and e <= 1
+        if self.is_short:
+            self._accept(h, self.step, is_stop)
+        return self.is_short
 
     def _accept(self, h: float, step: float, is_stop: bool) -> None:
         self.step = step

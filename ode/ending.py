@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import nan
 from time import perf_counter
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from ..core import constant, lowering, no_derivative
 from .dense_output import DenseOutput
 from .loop import Run
-from .solution import Happened, IntegrationFailed, Solution, Stats, reason
+from .solution import Happened, IntegrationFailed, Solution, reason
 from .state import unpack
 
 OF_STEPS = (
@@ -82,7 +83,8 @@ def ended(
     elif is_inner:
         times, rows = times[1:-1], rows[1:-1]
     kept = sol if is_dense else None
-    stats = _timed(run.stats, now() - began)
+    # A new object: a write to that of the loop would make compiled code trace the loop again and again.
+    stats = replace(run.stats, time=now() - began)
     solution = Solution(times, unpack(rows, leaves), stats, run.code, name, t, unpack(y, leaves), met, kept)
     if throw and run.code > 1:
         raise IntegrationFailed(reason(run.code, max_steps, run.t, end, stats.last_step), solution)
@@ -101,15 +103,3 @@ def happened(times: list[Any], states: list[Any], leaves: Any, y: NDArray[Any], 
     if not times:
         return Happened(np.zeros(0), unpack(np.zeros((0, len(y)), y.dtype), leaves))
     return Happened(held(np.array(times)), unpack(held(np.array(states)), leaves))
-
-
-def _timed(s: Stats, seconds: float) -> Stats:
-    """Return the statistics with the time; a write to those of the loop would make compiled code trace it again and again."""
-    counts = s.accepted, s.rejected, s.evaluations, s.last_step, s.jacobians, s.factorisations, s.implicit_steps
-    return Stats(*counts, adjoint=s.adjoint, adjoint_reason=s.adjoint_reason, time=seconds)
-
-
-def with_adjoint(s: Stats, name: str, why: str) -> Stats:
-    """Return the statistics of a solve with the choice of its adjoint."""
-    counts = s.accepted, s.rejected, s.evaluations, s.last_step, s.jacobians, s.factorisations, s.implicit_steps
-    return Stats(*counts, adjoint=name, adjoint_reason=why)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core import BadInput, constant, lowering, random
+from ..core import BadInput, constant, random
+from .arguments import times_of
 from .events import Event
 from .solution import Happened, IntegrationFailed, Solution
 from .solve import odesolve
+from .uncompiled import refused_when_compiled
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,8 @@ def jumpsolve(
     for name in ("events", "steps", "is_dense", "saveat", "mass", "adjoint", "error_control"):
         if name in options:
             raise BadInput(f"jumpsolve does not take {name}; its options are those of odesolve for adaptive steps")
-    times = np.asarray(ts, dtype=float)
-    if times.ndim != 1 or len(times) < 2 or not times[-1] > times[0]:
+    times = times_of(ts)
+    if len(times) < 2 or not times[-1] > times[0]:
         raise BadInput("ts must rise from its first to its last time: a process that jumps is solved forward in time")
     count = len(processes)
     stream = random.Generator(seed)
@@ -117,16 +119,12 @@ def jumpsolve(
         raise IntegrationFailed(str(failure), _of_state(failure.solution)) from None
 
 
-def _refuse(*args: Any, **kwargs: Any) -> Solution:
-    """Refuse compiled programs at once: the compiler takes many minutes for events that draw random numbers."""
-    raise BadInput(
-        "jumpsolve cannot be compiled; call it outside of the compiled function, which its f may be, or through "
-        "mo.callback(solve, result_like, *args). For many seeds see ode.ensemble with target='python' and an executor"
-    )
-
-
-for _target in ("native", "xla"):
-    lowering(jumpsolve, _target)(_refuse)
+refused_when_compiled(
+    jumpsolve,
+    "the compiler takes many minutes for events that draw random numbers",
+    "f",
+    ". For many seeds see ode.ensemble with target='python' and an executor",
+)
 
 
 def _of_state(s: Solution) -> Solution:

@@ -107,8 +107,8 @@ def adaptive_steps(
 ) -> Run:
     """Solve the problem; see ``Run`` for the results.
 
-    ``tell`` is what ``Progress`` calls. ``landing(j, t, y)`` returns the state with which the solve goes on after stop j. With ``steps`` (k,), these steps are
-    taken, whatever their errors. With ``is_timed``, the run has its ``path``.
+    ``landing(j, t, y)`` returns the state with which the solve goes on after stop j. With ``steps`` (k,), these steps are
+    taken, whatever their errors. With ``is_timed``, the run has its ``path``. ``tell`` is what ``Progress`` calls.
     """
     t = float(ts[0])
     slope = problem.slope(t, y)

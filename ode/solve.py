@@ -22,7 +22,7 @@ from .arguments import (
 )
 from .consistency import check_start
 from .control import SUCCESS, StepControl
-from .ending import ended, held_by, now, with_adjoint
+from .ending import ended, held_by, now
 from .events import watch_of
 from .integration import Integration
 from .invariants import invariants_of
@@ -205,14 +205,14 @@ def odesolve(
     check_adaptive(relative, absolute, first_step, max_step, max_steps)
     control = chosen_control(step_control)
     watch = watch_of(events, args, leaves, y.dtype)
-    is_direct = matrix is not None or conserved is not None or isinstance(f, (Split, SecondOrder))
-    if is_direct and (options.name not in ("auto", "discrete") or error_control != "solution"):
-        what = "a Split" if isinstance(f, Split) else chosen.name
-        what = "mass" if matrix is not None else "invariants" if conserved is not None else what
-        raise BadInput(f'{what} goes together with adjoint="discrete" and error_control="solution" only')
+    direct = "mass" if matrix is not None else "invariants" if conserved is not None else ""
+    if not direct and isinstance(f, (Split, SecondOrder)):
+        direct = "a Split" if isinstance(f, Split) else chosen.name
+    if direct and (options.name not in ("auto", "discrete") or error_control != "solution"):
+        raise BadInput(f'{direct} goes together with adjoint="discrete" and error_control="solution" only')
     asked = "events" if watch is not None else "is_dense" if is_dense else 'saveat="steps"' if is_saving_steps else ""
     check_fits(options, chosen, asked, error_control)
-    name, why = choice(options, chosen, size, args, not asked and not is_direct)
+    name, why = choice(options, chosen, size, args, not asked and not direct)
     integration = Integration(
         f,
         leaves,
@@ -236,7 +236,7 @@ def odesolve(
         run = integration.run(y, args, times, watch, is_dense or is_saving_steps)
     else:
         run = solved(integration, y, args, times, replace(options, name=name))
-    run.stats = with_adjoint(run.stats, name, why)
+    run.stats = replace(run.stats, adjoint=name, adjoint_reason=why)
     tolerances = {"rtol": rtol, "atol": atol, "first_step": first_step, "max_step": max_step, "adjoint": adjoint}
     held = held_by("odesolve", tolerances, tstops)
     saved = is_dense, is_saving_steps, saveat is not None and not is_saving_steps

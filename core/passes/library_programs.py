@@ -23,16 +23,15 @@ def _program(op: Operation, target: str) -> LibraryProgram | None:
     if op.kind != "call":
         return None
     try:
-        found = PROGRAMS.get(op.callee)
+        programs = PROGRAMS.get(op.callee, ())
     except TypeError:  # an unhashable callable object
         return None
-    if found is None or target not in found.targets:
-        return None
+    programs = [program for program in programs if target in program.targets]
     types = [v.type for v in op.positional]
-    if not all(isinstance(t, ArrayType) and t.is_static for t in types):
+    if not programs or not all(isinstance(t, ArrayType) and t.is_static for t in types):
         return None
     constants = {name: v.constant for name, v in op.named.items()}
-    return found if found.fits(*types, **constants) else None
+    return next((program for program in programs if program.fits(*types, **constants)), None)
 
 
 class _Expansion(Copy):

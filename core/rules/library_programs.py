@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 Function = Callable[..., Any]
 
 
@@ -22,7 +24,8 @@ class LibraryProgram:
     targets: tuple[str, ...]
 
 
-PROGRAMS: dict[Any, LibraryProgram] = {}
+PROGRAMS: dict[Any, list[LibraryProgram]] = {}
+"""A function -> its programs, for arguments of different kinds."""
 
 
 def expands(
@@ -31,12 +34,13 @@ def expands(
     fits: Function,
     targets: tuple[str, ...] = ("native",),
 ) -> None:
-    """Register the program of functions; None: the function's own source.
+    """Register a program of functions, beside those for other arguments; None: the function's own source.
 
     ``fits(*types, **constants)`` gets the types of the arrays (``dtype``, ``ndim``, ``shape``) and the other arguments.
     """
     for function in functions if isinstance(functions, (tuple, list, set)) else (functions,):
-        PROGRAMS[function] = LibraryProgram(program or function, fits, targets)  # type: ignore[arg-type]
+        of_function = PROGRAMS.setdefault(function, [])
+        of_function.append(LibraryProgram(program or function, fits, targets))  # type: ignore[arg-type]
 
 
 def are_matrices(*arrays: Any, **constants: Any) -> bool:
@@ -44,3 +48,10 @@ def are_matrices(*arrays: Any, **constants: Any) -> bool:
     return all(
         x.ndim == 2 and 0 not in x.shape and x.dtype == arrays[0].dtype and x.dtype.char in "fdFD" for x in arrays
     )
+
+
+def refuse_not_finite(check_finite: bool, *arrays: Any) -> None:
+    """Raise SciPy's error for NaN or Inf, if it is asked for."""
+    for x in arrays:
+        if check_finite and not np.all(np.isfinite(x)):
+            raise ValueError("array must not contain infs or NaNs")

@@ -77,9 +77,8 @@ def triangular_root(t: Any) -> Any:
 def root(a: Any) -> tuple[Any, Any]:
     """The root of one matrix as a complex one, and whether it is complex."""
     if not np.all(np.isfinite(a)):
-        raise np.linalg.LinAlgError(
-            "Internal error in scipy.linalg.sqrtm: -102"
-        )  # SciPy's text if there is no Schur form
+        # SciPy's text where there is no Schur form
+        raise np.linalg.LinAlgError("Internal error in scipy.linalg.sqrtm: -102")
     t, z, is_negative = triangular_form(a)
     found = z @ triangular_root(t) @ dagger(z)
     if np.iscomplexobj(a):

@@ -11,15 +11,8 @@ import numpy as np
 import scipy.linalg
 
 from .dense_programs import EVERYWHERE, are_stacks, hermitian_pseudo_inverse, is_not_empty, pseudo_inverse
-from .library_programs import are_matrices, expands
+from .library_programs import are_matrices, expands, refuse_not_finite
 from .products import hermitian as dagger
-
-
-def refuse_not_finite(check_finite: bool, *arrays: Any) -> None:
-    for x in arrays:
-        if check_finite and not np.all(np.isfinite(x)):
-            raise ValueError("array must not contain infs or NaNs")
-
 
 # Norms
 

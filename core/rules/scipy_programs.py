@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from .library_programs import expands
+from .library_programs import expands, refuse_not_finite
 from .products import hermitian as dagger
 from .scipy_factorisations import interchanged, packed
 from .scipy_matrix_functions import solve_general_toeplitz
@@ -94,8 +94,7 @@ def toeplitz_by_levinson(c: Any, r: Any, b: Any) -> Any:
 
 
 def hermitian_toeplitz_by_levinson(c: Any, b: Any, check_finite: bool = True) -> Any:
-    if check_finite and not (np.all(np.isfinite(c)) and np.all(np.isfinite(b))):
-        raise ValueError("array must not contain infs or NaNs")
+    refuse_not_finite(check_finite, c, b)
     return toeplitz_by_levinson(c, np.conj(c), b)
 
 
@@ -138,9 +137,7 @@ def balancing(h: Any, j: Any, m: int) -> Any:
 def riccati(
     a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True, discrete: bool = False
 ) -> Any:
-    for x in (a, b, q, r, e, s):
-        if x is not None and not np.all(np.isfinite(x)):
-            raise ValueError("array must not contain infs or NaNs")
+    refuse_not_finite(True, *[x for x in (a, b, q, r, e, s) if x is not None])
     refuse_weights(q, "q")
     refuse_weights(r, "r")
     if not discrete:

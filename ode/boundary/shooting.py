@@ -14,8 +14,9 @@ from ..dense_output import DenseOutput
 from ..methods import Method
 from ..solution import Solution
 from ..solve import odesolve
+from ..uncompiled import refused_when_compiled
 from .newton import BoundaryStatus, attached, block_matrix, newton
-from .solve import BoundaryProblemFailed, BoundarySolution, checked, refused_when_compiled
+from .solve import BoundaryProblemFailed, BoundarySolution, checked
 
 
 class Shooting:
@@ -133,4 +134,4 @@ def _check_guess(problem: Shooting, y: NDArray[Any]) -> None:
             )
 
 
-refused_when_compiled(shoot, "its equations are solved by sparse factors")
+refused_when_compiled(shoot, "its equations are solved by sparse factors", "f and conditions")

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...core import BadInput, MorulaError, constant, lowering, stop_gradient
+from ...core import BadInput, MorulaError, constant, stop_gradient
 from ..arguments import check_positive, times_of
 from ..dense_output import DenseOutput
 from ..state import Leaf
+from ..uncompiled import refused_when_compiled
 from .collocation import Collocation
 from .newton import BoundaryStatus, attached, newton
 
@@ -150,20 +151,7 @@ def checked(
     return nodes, y
 
 
-def refused_when_compiled(solve: Callable[..., BoundarySolution], reason: str) -> None:
-    """Refuse the solver in compiled programs at once, before its parts are."""
-
-    def refuse(*args: Any, **kwargs: Any) -> BoundarySolution:
-        raise BadInput(
-            f"{solve.__name__} cannot be compiled: {reason}; call it outside of the compiled function, which its f and conditions "
-            "may be, or through mo.callback(solve, result_like, *args)"
-        )
-
-    for target in ("native", "xla"):
-        lowering(solve, target)(refuse)
-
-
-refused_when_compiled(bvpsolve, "its mesh grows until the residual is within the tolerance")
+refused_when_compiled(bvpsolve, "its mesh grows until the residual is within the tolerance", "f and conditions")
 
 
 @constant

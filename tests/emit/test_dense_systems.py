@@ -85,7 +85,7 @@ def others(a, b):
     whole = *linalg.rq(a), linalg.rq(b[:3])[0], *linalg.rq(b[:3], mode="economic"), linalg.rq(a[:, :2], mode="r")
     ranks = np.linalg.matrix_rank(a) + np.linalg.matrix_rank(b * 0)
     tensors = np.linalg.tensorsolve(a, b[0]), np.linalg.tensorinv(a, ind=1)
-    return size(*whole, *tensors, np.linalg.cond(a, 1), np.linalg.cond(b, "fro")) + ranks
+    return size(*whole, *tensors, np.linalg.cond(a), np.linalg.cond(a, 1), np.linalg.cond(b, "fro")) + ranks
 
 
 def band(a):
