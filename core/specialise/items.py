@@ -14,7 +14,7 @@ from ..ir.builder import Builder
 from ..ir.derived import is_known
 from ..ir.dynamic import Value
 from ..ir.typed import ArrayType
-from ..passes.simplify import is_total
+from ..passes.simplify import is_pure, is_total
 from ..values.items import count_of, items_of
 from .forms import NUMBERS, of_items
 from .growing_lists import tie
@@ -66,9 +66,10 @@ def would_be_known(trace: Any, index: Value) -> bool:
         if v in seen or v.is_constant or v in trace.unrollable:
             continue
         seen.add(v)
-        if v not in made_by or made_by[v].blocks or not is_total(made_by[v]):
+        op = made_by.get(v)
+        if op is None or op.blocks or not (is_pure(op) and is_total(op)):
             return False
-        waiting += made_by[v].operands
+        waiting += op.operands
     return True
 
 
