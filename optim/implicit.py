@@ -45,13 +45,20 @@ def check_adjoint(solver: str, adjoint: str, further: tuple[str, ...] = ()) -> N
 
 
 def attached(
-    x: Any, slope: Slope, code: Any, adjoint: str = "implicit", equation: Equation = MINIMUM, weak: Any = False
+    x: Any,
+    slope: Slope,
+    code: Any,
+    adjoint: str = "implicit",
+    equation: Equation = MINIMUM,
+    weak: Any = False,
+    preconditioner: Callable[[Vector], Vector] | None = None,
 ) -> Any:
     """Return the solution ``x`` as a differentiable function of everything that ``slope`` reads, which vanishes at x.
 
     ``slope`` returns the structure of x. ``code`` says how the search ended: if it failed, differentiating the result
     raises an error. ``adjoint`` is ``"implicit"``, with the matrix H computed and factorised, ``"krylov"``, with
-    products only, or ``"one-step"``, where ``slope(x) = g(x) - x`` and ∂g is left out of H. ``weak`` says whether a constraint holds without force, so that only one-sided derivatives exist.
+    products only, or ``"one-step"``, where ``slope(x) = g(x) - x`` and ∂g is left out of H. ``weak`` says whether a constraint holds without force, so that only one-sided derivatives exist. A ``preconditioner`` solves nearly with H; H, which is
+    large then, is not formed.
     """
     layout = Layout(x, "x")
 
@@ -83,7 +90,9 @@ def attached(
                 "no derivative: a constraint holds at the minimum with multiplier zero, so the minimum has one-sided derivatives"
                 " only; drop the constraint, or make it strict"
             )
-        solution = gmres(FunctionOperator(pull, (dx.size, dx.size)), dx, rtol=1e-11)
+        shape = dx.size, dx.size
+        near = None if preconditioner is None else FunctionOperator(preconditioner, shape)
+        solution = gmres(FunctionOperator(pull, shape), dx, preconditioner=near, rtol=1e-11)
         if not solution.converged:
             raise MorulaError(
                 f"no derivative: GMRES did not converge for the adjoint system (residual norm {solution.residual_norm:.3g}, of"
@@ -95,7 +104,8 @@ def attached(
         refuse(code, equation)
         return -dx
 
-    solve = {"krylov": by_products, ONE_STEP: one_step}.get(adjoint, dense)
+    plain = dense if preconditioner is None else by_products
+    solve = {"krylov": by_products, ONE_STEP: one_step}.get(adjoint, plain)
     return layout.structure(implicit(layout.vector(x), slopes, solve))
 
 

@@ -147,7 +147,9 @@ def least_squares(
         method: ``"trf"``, ``"dogbox"`` or ``"lm"``; all are Levenberg-Marquardt in a trust region.
         ftol, xtol, gtol: the smallest is the tolerance.
         loss, f_scale: as SciPy's; SciPy's functions of the squared residuals too.
-        x_scale, diff_step, tr_solver, tr_options, jac_sparsity, verbose, workers: accepted; they have no effect.
+        jac_sparsity, tr_solver: if a sparsity is given, or ``"lsmr"``, the derived Jacobian is a sparse matrix, whose pattern is found from
+            the source of ``fun``.
+        x_scale, diff_step, tr_options, verbose, workers: accepted; they have no effect.
         max_nfev: the largest number of iterations.
         args, kwargs: further arguments of ``fun``.
         callback: ``callback(x)``.
@@ -167,13 +169,14 @@ def least_squares(
     x0, named = np.atleast_1d(np.asarray(x0)) + 0.0, kwargs or {}
     lower, upper = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     bounded = bool(np.any(np.isfinite(lower)) or np.any(np.isfinite(upper)))
+    derived = "sparse" if jac_sparsity is not None or tr_solver == "lsmr" else None
     found = fit(
         lambda x: np.atleast_1d(fun(x, *args, **named)),
         x0,
         method=LevenbergMarquardt(),
         tol=min([t for t in (ftol, xtol, gtol) if t is not None], default=1e-8),
         max_iterations=max_nfev or 100 * len(x0),
-        jacobian=(lambda x: jac(x, *args, **named)) if callable(jac) else None,
+        jacobian=(lambda x: jac(x, *args, **named)) if callable(jac) else derived,
         bounds=(lower, upper) if bounded else None,
         loss=loss,
         scale=f_scale,

@@ -19,6 +19,7 @@ from ..results import Result
 from .losses import chosen_loss, reweighted, total
 from .methods import DoglegFit, FitSearch, GaussNewton, LeastSquaresMethod, LevenbergMarquardt
 from .residuals import Residuals
+from .sparse import preconditioner_of, sparse_covariance
 from .statistics import covariance_of
 
 METHODS: dict[str, Callable[[], LeastSquaresMethod]] = {
@@ -38,18 +39,19 @@ class Fit(Result):
     """What was minimised: the sum of the squared residuals, or of their losses."""
     standard_deviations: Any
     """The square roots of the variances, in the structure of ``x0``."""
-    covariance: np.ndarray
+    covariance: Any
     """``value / (m - n) · (JᵀJ)⁻¹``, (n, n), in the order of the unknowns.
 
     An unknown that the data do not determine has an infinite variance and NaN covariances. All entries are NaN unless
-    m > n. With a robust loss, J is the scaled Jacobian.
+    m > n. With a robust loss, J is the scaled Jacobian. If J is sparse, this is a sparse matrix that holds the entries at which
+    JᵀJ has entries; all are NaN where the data do not determine all unknowns.
     """
     rss: Any
     """The sum of the squared residuals."""
     residual: Any
     """The residuals at ``x``, in the shape in which ``r`` returns them."""
-    jacobian: np.ndarray
-    """The derivative of the residuals at ``x``, (m, n)."""
+    jacobian: Any
+    """The derivative of the residuals at ``x``, (m, n), an array or a sparse matrix."""
     degrees_of_freedom: int
     """m - n."""
 
@@ -66,7 +68,7 @@ def least_squares(
     method: str | LeastSquaresMethod = "lm",
     tol: float = 1e-10,
     max_iterations: int = 1000,
-    jacobian: Callable[..., Any] | None = None,
+    jacobian: Callable[..., Any] | str | None = None,
     bounds: Any = None,
     loss: Any = "linear",
     scale: float = 1.0,
@@ -91,7 +93,9 @@ def least_squares(
             ``tol * sqrt(m - n)`` standard deviations.
         max_iterations: the largest number of steps.
         jacobian: ``jacobian(x, *args)`` replaces the derived one. It returns an array of shape ``r.shape + x.shape``,
-            or (m, n) where ``x0`` is a structure of n numbers.
+            or (m, n) where ``x0`` is a structure of n numbers; a matrix of ``scipy.sparse`` too. ``"sparse"`` derives a sparse one
+            (``morula.sparse_jacobian``), whose pattern is found from the source of ``r``, which must compile. Sparse ones serve
+            thousands of unknowns of which each residual depends on a few, as in bundle adjustment; compiled programs refuse them.
         bounds: a pair (lower, upper), each a number or of the structure of ``x0``; None for no bounds.
         loss: ``"linear"``, ``"soft_l1"``, ``"huber"``, ``"cauchy"``, ``"arctan"``, ``"tukey"``, or a function ρ of an array
             of squared residuals, of which ``scale² Σ ρ((r / scale)²)`` is minimised, so that outliers count less.
@@ -138,7 +142,7 @@ def least_squares(
         return 0.5 * total(rho, r(x, *args), scale)
 
     slope = grad(half) if bounds is None else held_at(grad(half), fit.x, bounds, "least_squares")
-    x = attached(fit.x, slope, fit.code, adjoint)
+    x = attached(fit.x, slope, fit.code, adjoint, preconditioner=_preconditioner(fit, rho, scale))
     residual = r(x, *args)
     return Fit(
         x,
@@ -155,6 +159,15 @@ def least_squares(
         underived(fit.jacobian, "the Jacobian of a fit"),
         fit.degrees_of_freedom,
     )
+
+
+@constant
+def _preconditioner(fit: Fit, loss: Any, scale: float) -> Any:
+    """Return what solves nearly with the Hessian if the Jacobian is sparse, or None: then the Hessian is factorised."""
+    if isinstance(fit.jacobian, np.ndarray):
+        return None
+    residual = np.asarray(fit.residual, np.float64).reshape(-1)
+    return preconditioner_of(reweighted(loss, residual, fit.jacobian, scale)[1])
 
 
 @constant
@@ -190,10 +203,13 @@ def search_unrolled(
     def found() -> Fit:
         m, n = search.slopes.shape
         freedom = m - n
-        covariance = np.full((n, n), np.nan)
-        if freedom > 0:
-            _, weighted = reweighted(loss, search.residual, search.slopes, scale)
-            covariance = covariance_of(weighted, search.value / freedom)
+        _, weighted = reweighted(loss, search.residual, search.slopes, scale)
+        if not isinstance(weighted, np.ndarray):
+            covariance = sparse_covariance(weighted, search.value / freedom if freedom > 0 else np.nan)
+            variances = covariance.diagonal()
+        else:
+            covariance = covariance_of(weighted, search.value / freedom) if freedom > 0 else np.full((n, n), np.nan)
+            variances = np.diag(covariance)
         return Fit(
             layout.structure(search.point),
             search.iterations,
@@ -202,7 +218,7 @@ def search_unrolled(
             None,
             None,
             search.value,
-            layout.structure(np.sqrt(np.diag(covariance))),
+            layout.structure(np.sqrt(variances)),
             covariance,
             float(search.residual @ search.residual),
             search.residual.reshape(problem.shape),

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...core import BadInput, derivatives
 from ..flatten import Vector
+from .sparse import scaled_rows
 
 Loss = Callable[[Any], Any]
 
@@ -80,4 +81,4 @@ def reweighted(loss: Loss, residual: Vector, slopes: np.ndarray, scale: float) -
     _, first, second = derivatives(loss, z, 2)
     curvature = np.maximum(first + 2.0 * second * z, 1e-10)
     root = np.sqrt(curvature)
-    return residual * first / root, slopes * root[:, None]
+    return residual * first / root, scaled_rows(slopes, root)

@@ -4,7 +4,7 @@ J.J. Moré, "The Levenberg-Marquardt algorithm: implementation and theory", Lect
 105-116: the step p minimises |r + J p| subject to |D p| <= Δ. D holds the largest norm that each column of J has had,
 so the units of the parameters do not matter. Instead of Moré's QR factorisations with Givens rotations, one singular
 value decomposition reduces the search for the multiplier λ to a scalar equation. It also shows which combinations of
-parameters the data do not determine.
+parameters the data do not determine. A sparse J is not decomposed: its normal equations are factorised (``sparse.py``).
 
 The fit has converged when the residual is orthogonal to the tangent plane of the model (D.M. Bates and D.G. Watts,
 Technometrics 23 (1981) 179-183), a test that is independent of units and scale. Close to that point the sum of squares
@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,8 @@ from ..loop import Search
 from ..results import AT_ROUNDING, CONVERGED, RUNNING, STAGNATED
 from .losses import Loss, linear, reweighted, total
 from .residuals import Residuals
-from .steps import Tangent, damped_step, dogleg_step, shortened_step, tangent_of
+from .sparse import blank, column_norms, entries, plane, scaled_columns
+from .steps import Tangent, damped_step, dogleg_step, shortened_step
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class LeastSquaresMethod(ABC):
         """The radius of the first trust region relative to the scaled length of ``x0``."""
 
     @abstractmethod
-    def step(self, tangent: Tangent, radius: float) -> tuple[Vector, bool]:
+    def step(self, tangent: Any, radius: float) -> tuple[Vector, bool]:
         """Return a step within ``radius``, and whether the radius did not limit it."""
 
 
@@ -63,7 +65,7 @@ class LevenbergMarquardt(LeastSquaresMethod):
     def first_radius(self) -> float:
         return self.radius
 
-    def step(self, tangent: Tangent, radius: float) -> tuple[Vector, bool]:
+    def step(self, tangent: Any, radius: float) -> tuple[Vector, bool]:
         return damped_step(tangent, radius)
 
 
@@ -83,7 +85,7 @@ class DoglegFit(LeastSquaresMethod):
     def first_radius(self) -> float:
         return self.radius
 
-    def step(self, tangent: Tangent, radius: float) -> tuple[Vector, bool]:
+    def step(self, tangent: Any, radius: float) -> tuple[Vector, bool]:
         return dogleg_step(tangent, radius)
 
 
@@ -98,7 +100,7 @@ class GaussNewton(LeastSquaresMethod):
     def first_radius(self) -> float:
         return math.inf
 
-    def step(self, tangent: Tangent, radius: float) -> tuple[Vector, bool]:
+    def step(self, tangent: Any, radius: float) -> tuple[Vector, bool]:
         return shortened_step(tangent, radius)
 
 
@@ -127,14 +129,9 @@ class FitSearch(Search):
         self.method, self.loss, self.scale, self.tol, self.eps = method, loss, scale, tol, eps
         self.lower, self.upper, self.bounded = lower, upper, bounded
         self.point, self.trial = x.copy(), x.copy()
-        self.residual, self.slopes, self.D = np.zeros(m), np.zeros((m, len(x))), np.zeros(len(x))
+        self.residual, self.slopes, self.D = np.zeros(m), blank(m, len(x)), np.zeros(len(x))
         k = min(m, len(x))
-        self.S, self.Vt, self.g, self.determined = (
-            np.ones(k),
-            np.zeros((k, len(x))),
-            np.zeros(k),
-            np.ones(k, dtype=bool),
-        )
+        self.tangent: Any = Tangent(np.ones(k), np.zeros((k, len(x))), np.zeros(k), np.ones(k, dtype=bool))
         self.value = self.norm = self.start = self.measure = math.inf
         self.radius, self.predicted, self.linear, self.length, self.offset = 1.0, 0.0, 0.0, 0.0, 0.0
         self.whole = True
@@ -152,16 +149,16 @@ class FitSearch(Search):
         slopes, offset, ahead = self.slopes, math.inf, False
         if ranked:
             slopes = problem.jacobian(self.trial, len(there))
-            ahead = bool(np.all(np.isfinite(slopes)))
+            ahead = bool(np.all(np.isfinite(entries(slopes))))
             if self.is_start and not ahead:
                 raise BadInput(
                     f"{problem.solver}: the Jacobian at x0 holds NaN or Inf; expected a start at which {problem.role} is smooth"
                 )
         if ahead:
             seen, weighted = reweighted(self.loss, there, slopes, self.scale)
-            D = np.maximum(self.D, np.linalg.norm(weighted, axis=0))
+            D = np.maximum(self.D, column_norms(weighted))
             D = np.where(D > 0.0, D, 1.0) if self.is_start else D
-            tangent = tangent_of(seen, self._free(weighted, seen, self.trial), D)
+            tangent = plane(seen, self._free(weighted, seen, self.trial), D)
             offset = tangent.offset
             at_rounding = not self.is_start and self._is_at_rounding
             if at_rounding and not offset < 0.95 * self.offset:
@@ -169,8 +166,7 @@ class FitSearch(Search):
             else:
                 self.moved = not self.is_start
                 self.point, self.residual, self.slopes, self.D = self.trial.copy(), there.copy(), slopes.copy(), D
-                self.S, self.Vt, self.g, self.determined = tangent.S, tangent.Vt, tangent.g, tangent.determined
-                self.value, self.offset = value, offset
+                self.tangent, self.value, self.offset = tangent, value, offset
                 self.norm = float(np.linalg.norm(seen))
                 if self.is_start:
                     self.start = self.norm
@@ -188,7 +184,7 @@ class FitSearch(Search):
         """Return the Jacobian with zeros in the columns of unknowns that are held at a bound."""
         if not self.bounded:
             return slopes
-        return slopes * held_free(x, slopes.T @ residual, self.lower, self.upper)
+        return scaled_columns(slopes, 1.0 * held_free(x, slopes.T @ residual, self.lower, self.upper))
 
     @property
     def _is_at_rounding(self) -> bool:
@@ -216,13 +212,13 @@ class FitSearch(Search):
 
     def _aim(self) -> None:
         """Choose the next trial."""
-        tangent = Tangent(self.S, self.Vt, self.g, self.determined)
+        tangent = self.tangent
         q, self.whole = self.method.step(tangent, self.radius)
         square = max(self.norm, 1e-150) ** 2
         self.length = float(np.linalg.norm(q))
-        self.linear = float((self.S * self.g) @ q) / square
-        self.predicted = -float(np.sum(q * (2.0 * self.S * self.g + self.S**2 * q))) / square
-        trial = self.point + (self.Vt.T @ q) / self.D
+        self.linear = float(tangent.slope @ q) / square
+        self.predicted = -tangent.change(q) / square
+        trial = self.point + tangent.unknowns(q) / self.D
         if self.bounded:
             inside = np.minimum(np.maximum(trial, self.lower), self.upper)
             self.whole = self.whole and bool(np.all(inside == trial))
@@ -240,7 +236,7 @@ class FitSearch(Search):
         """Whether the point is a minimum, when the next step would be below the rounding of x."""
         residual, slopes = reweighted(self.loss, self.residual, self.slopes, self.scale)
         slopes = self._free(slopes, residual, self.point)
-        columns = np.linalg.norm(slopes, axis=0)
+        columns = column_norms(slopes)
         # Compare the remaining decrease that the model predicts with the effect of the rounding of x on the residuals.
         effect = 100.0 * self.eps * float(np.linalg.norm(columns * self.point))
         if self.offset <= max(math.sqrt(1e3 * self.eps) * self.norm, effect):

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import Any, NoReturn
 
 import numpy as np
+import scipy.sparse
 
-from ...core import BadInput, jacobian
+from ...core import BadInput, jacobian, lowering, sparse_jacobian
 from ..flatten import Vector
 from ..problem import Problem
 
 COLUMNS = 4
 """Up to this number of unknowns the Jacobian is computed by columns in forward mode, which records nothing."""
+
+
+SPARSE = "sparse"
+"""The value of ``jacobian`` that asks for a sparse matrix."""
 
 
 class Residuals(Problem):
@@ -23,13 +29,16 @@ class Residuals(Problem):
         r: Callable[..., Any],
         x0: Any,
         args: tuple[Any, ...],
-        given: Callable[..., Any] | None = None,
+        given: Any = None,
         solver: str = "least_squares",
         role: str = "r",
     ) -> None:
         super().__init__(solver, r, x0, args, role)
         self.role = role
-        self.given_jacobian = self.given(given, "jacobian")
+        self.is_sparse = isinstance(given, str)
+        if self.is_sparse and given != SPARSE:
+            raise BadInput(f"{solver}: jacobian is {given!r}, expected a function of x0, 'sparse' or None")
+        self.given_jacobian = None if self.is_sparse else self.given(given, "jacobian")
         with np.errstate(all="ignore"):  # the search says what is wrong at x0
             first = r(self.layout.structure(self.layout.vector(self.layout.start)), *args)
         self.count = len(self.flat(first))
@@ -54,19 +63,51 @@ class Residuals(Problem):
             raise BadInput(f"{self.solver}: {self.role} returned an empty array, expected at least one residual")
         return np.asarray(residual).astype(np.float64).reshape(-1)
 
-    def jacobian(self, x: Vector, m: int) -> np.ndarray:
-        """Return the derivative of the m residuals, (m, n)."""
+    def jacobian(self, x: Vector, m: int) -> Any:
+        """Return the derivative of the m residuals, (m, n): an array, or a matrix of ``scipy.sparse`` in CSR format."""
         n = self.layout.size
+        if self.is_sparse:
+            return derived_sparse(self, x)
         if self.given_jacobian is None:
             mode = "forward" if n <= COLUMNS or n <= m // 100 else "auto"
             return jacobian(self._of_vector, mode=mode)(x).reshape(m, n)
-        slopes = np.asarray(self.given_jacobian(self.layout.structure(x), *self.args))
-        if np.size(slopes) != m * n or np.iscomplexobj(slopes):
+        given = self.given_jacobian(self.layout.structure(x), *self.args)
+        slopes = given if scipy.sparse.issparse(given) else np.asarray(given)
+        if scipy.sparse.issparse(slopes) and slopes.shape == (m, n) and slopes.dtype.kind in "iuf":
+            return given_sparse(self, slopes)
+        if scipy.sparse.issparse(slopes) or np.size(slopes) != m * n or np.iscomplexobj(slopes):
             raise BadInput(
                 f"{self.solver}: the Jacobian has shape {slopes.shape} and dtype {slopes.dtype}, expected"
                 f" real numbers for {m} residuals by {n} unknowns"
             )
         return slopes.astype(np.float64).reshape(m, n)
 
+    @cached_property
+    def sparse_jacobian(self) -> Callable[[Vector], Any]:
+        """The function that keeps pattern and colouring for all points."""
+        return sparse_jacobian(self._of_vector)
+
     def _of_vector(self, x: Vector) -> Any:
         return self.function(self.layout.structure(x), *self.args)
+
+
+def derived_sparse(problem: Residuals, x: Vector) -> Any:
+    """Return the Jacobian as a sparse matrix."""
+    return problem.sparse_jacobian(x)
+
+
+def given_sparse(problem: Residuals, slopes: Any) -> Any:
+    """Return the sparse matrix that the user's function has returned in CSR format."""
+    return scipy.sparse.csr_array(slopes).astype(np.float64)
+
+
+def _refuse(problem: Residuals, *_: Any) -> NoReturn:
+    raise BadInput(
+        f"{problem.solver}: a sparse Jacobian cannot be part of a compiled program; leave `jacobian` out there, or call"
+        f" {problem.solver} outside of the compiled function, or through mo.callback"
+    )
+
+
+for _target in ("native", "xla"):
+    lowering(derived_sparse, _target)(_refuse)
+    lowering(given_sparse, _target)(_refuse)

@@ -1,12 +1,11 @@
-"""Steps for the linear model |r + J p| within a radius, in the basis of the singular vectors of the scaled Jacobian.
+"""Steps for the linear model |r + J p| within a radius, for any coordinates q in which |q| is the length |D p| of the step.
 
-With ``J D⁻¹ = U S Vᵀ`` and ``g = Uᵀ r``, the step is ``p = D⁻¹ V q``, and ``|D p| = |q|``. A singular value below rounding
-belongs to a combination of parameters that the residuals do not determine.
+The coordinates and what depends on them belong to the tangent plane: ``Tangent`` here for arrays, ``SparseTangent`` for sparse matrices.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +13,11 @@ from ..flatten import Vector
 
 
 class Tangent(NamedTuple):
-    """The tangent plane of the model at one point, and the component ``g`` of the residual in it."""
+    """The tangent plane of the model at one point, in the basis of the singular vectors of the scaled Jacobian.
+
+    With ``J D⁻¹ = U S Vᵀ`` and ``g = Uᵀ r``, the step is ``p = D⁻¹ V q``. A singular value below rounding belongs to a combination of
+    parameters that the residuals do not determine.
+    """
 
     S: Vector
     Vt: np.ndarray
@@ -22,9 +25,43 @@ class Tangent(NamedTuple):
     determined: np.ndarray
 
     @property
+    def is_determined(self) -> bool:
+        """Whether the residuals determine all parameters."""
+        return bool(np.all(self.determined))
+
+    @property
     def offset(self) -> float:
         """The length of the component of the residual that the parameters could still remove."""
         return float(np.linalg.norm(np.where(self.determined, self.g, 0.0)))
+
+    @property
+    def slope(self) -> Vector:
+        """Half the gradient of the sum of squares by q."""
+        return self.S * self.g
+
+    def newton(self) -> Vector:
+        """Return the Gauss-Newton step."""
+        return -np.where(self.determined, self.g / np.where(self.determined, self.S, 1.0), 0.0)
+
+    def damped(self, multiplier: float) -> Vector:
+        """Return the minimiser of |r + J p|² + multiplier |q|²."""
+        return -self.slope / (self.S**2 + multiplier)
+
+    def rate(self, q: Vector, multiplier: float) -> float:
+        """Return qᵀ (B + multiplier)⁻¹ q, where B is the matrix of the quadratic model."""
+        return float(np.sum(q**2 / (self.S**2 + multiplier)))
+
+    def change(self, q: Vector) -> float:
+        """Return by how much the step changes the sum of squares of the linear model."""
+        return float(np.sum(q * (2.0 * self.slope + self.S**2 * q)))
+
+    def square(self, q: Vector) -> float:
+        """Return |J p|²."""
+        return float(np.sum((self.S * q) ** 2))
+
+    def unknowns(self, q: Vector) -> Vector:
+        """Return D p."""
+        return self.Vt.T @ q
 
 
 def tangent_of(residual: Vector, slopes: np.ndarray, D: Vector) -> Tangent:
@@ -35,24 +72,19 @@ def tangent_of(residual: Vector, slopes: np.ndarray, D: Vector) -> Tangent:
     return Tangent(S, Vt, U.T @ (Q.T @ residual), determined)
 
 
-def newton_step(tangent: Tangent) -> Vector:
-    """Return the Gauss-Newton step."""
-    return -np.where(tangent.determined, tangent.g / np.where(tangent.determined, tangent.S, 1.0), 0.0)
-
-
-def shortened_step(tangent: Tangent, radius: float) -> tuple[Vector, bool]:
+def shortened_step(tangent: Any, radius: float) -> tuple[Vector, bool]:
     """Return the Gauss-Newton step, shortened to ``radius``, and whether it is whole."""
-    q = newton_step(tangent)
+    q = tangent.newton()
     length = float(np.linalg.norm(q))
     return q * min(1.0, radius / max(length, 1e-300)), length <= radius
 
 
-def dogleg_step(tangent: Tangent, radius: float) -> tuple[Vector, bool]:
+def dogleg_step(tangent: Any, radius: float) -> tuple[Vector, bool]:
     """Return the step along Powell's path: to the minimiser along the gradient, and from there to the Newton step."""
-    newton = newton_step(tangent)
-    slope = tangent.S * tangent.g
+    newton = tangent.newton()
+    slope = tangent.slope
     square = float(slope @ slope)
-    steepest = -(square / max(float(np.sum((tangent.S * slope) ** 2)), 1e-300)) * slope
+    steepest = -(square / max(tangent.square(slope), 1e-300)) * slope
     length, first = float(np.linalg.norm(newton)), float(np.linalg.norm(steepest))
     if length <= radius:
         q = newton
@@ -66,23 +98,21 @@ def dogleg_step(tangent: Tangent, radius: float) -> tuple[Vector, bool]:
     return q, length <= radius
 
 
-def damped_step(tangent: Tangent, radius: float) -> tuple[Vector, bool]:
+def damped_step(tangent: Any, radius: float) -> tuple[Vector, bool]:
     """Return the minimiser of the linear model within ``radius``, whose multiplier is λ (Moré, section 5)."""
-    S, g = tangent.S, tangent.g
-    q = newton_step(tangent)
+    q = tangent.newton()
     length = float(np.linalg.norm(q))
     whole = length <= 1.1 * radius
-    Sg = S * g
-    high = float(np.linalg.norm(Sg)) / radius
+    high = float(np.linalg.norm(tangent.slope)) / radius
     low = 0.0
-    if not whole and bool(np.all(tangent.determined)):
-        low = (length - radius) * length / float(np.sum((q / S) ** 2))
+    if not whole and tangent.is_determined:
+        low = (length - radius) * length / tangent.rate(q, 0.0)
     multiplier = low if low > 0.0 else 1e-3 * high
     turns = 0
     while not whole and turns < 50 and (turns == 0 or abs(length - radius) > 0.1 * radius):
         if not low <= multiplier <= high:
             multiplier = max(1e-3 * high, float(np.sqrt(low * high)))
-        q = -Sg / (S**2 + multiplier)
+        q = tangent.damped(multiplier)
         length = float(np.linalg.norm(q))
         excess = length - radius
         if excess > 0.0:
@@ -91,6 +121,6 @@ def damped_step(tangent: Tangent, radius: float) -> tuple[Vector, bool]:
             high = multiplier
         if abs(excess) > 0.1 * radius:
             # Newton's method for 1/length = 1/radius, which is nearly linear in the multiplier.
-            multiplier += (length / radius) * excess * length / float(np.sum(Sg**2 / (S**2 + multiplier) ** 3))
+            multiplier += (length / radius) * excess * length / tangent.rate(q, multiplier)
         turns += 1
     return q, whole
