@@ -60,12 +60,6 @@ def without_mass(A: LinearOperator, M: LinearOperator) -> LinearOperator:
     return Inverse(M, rtol=1e-12) @ A
 
 
-def inverse_with_mass(A: Dense, M: LinearOperator, sigma: Any) -> LinearOperator:
-    """Return (A - sigma M)^-1 M with its derivative."""
-    mass = M.todense()
-    return Dense(np.linalg.solve(A.matrix - stop_gradient(sigma) * mass, mass))
-
-
 def finite(name: str, inverted: Any, sigma: Any) -> Any:
     """Return the eigenvalues of A x = lambda M x, from those of (A - sigma M)^-1 M, which are 1 / (lambda - sigma)."""
     size = np.abs(stop_gradient(inverted))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
-from ...core import MorulaError, callback, stop_gradient
+from ...core import MorulaError, callback, constant, implicit, stop_gradient, tree
 from ..krylov import gmres, minres
 from ..operators import Banded, Conjugate, Dense, Diagonal, Identity, LinearOperator, Scaled, Sparse, Sum
 
@@ -156,6 +157,32 @@ class IterativeInverse(_Inverse):
         if self.hermitian:
             return Conjugate(self)
         return IterativeInverse(self.name, self.operator.T, self.sigma, False)
+
+
+class Differentiated(_Inverse):
+    """An inverse with the derivative of a solve, whose adjoint system is solved by the same inverse."""
+
+    def __init__(self, operator: LinearOperator, inverse: LinearOperator) -> None:
+        self.operator, self.inverse = operator, inverse
+
+    def matvec(self, x: Any) -> Any:
+        return self.matmat(x)
+
+    def matmat(self, x: Any) -> Any:
+        def along(operator: LinearOperator) -> Callable[[Any, Any], Any]:
+            return lambda pull, dy: tree.flatten(operator @ tree.flatten(y)[1](dy))[0]
+
+        y = _product(self.inverse, x)
+        solves = along(self.H), along(self)
+        return implicit(y, lambda y: self.operator @ y - x, solves, needs_product=False)
+
+    def transpose(self) -> LinearOperator:
+        return Differentiated(self.operator.T, self.inverse.T)
+
+
+@constant
+def _product(A: LinearOperator, x: Any) -> Any:
+    return A @ x
 
 
 class _Factors:

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ...core import BadInput
-from ..operators import Dense, LinearOperator, as_operator
+from ...core import BadInput, stop_gradient
+from ..operators import LinearOperator, Scaled, Sum, as_operator
 from .bases import start_block
-from .general import Complexified, dense_basis, inverse_with_mass, result, without_mass
+from .general import Complexified, dense_basis, result, without_mass
 from .hermitian import check_iteration, found, square
 from .invariant_subspace import Problem
-from .inverse import inverse_of
+from .inverse import Differentiated, inverse_of
 from .krylov_space import KrylovSpace, dimensions
 from .loop import Cycle, Method
 from .ordering import GENERAL, check_which, order_of
@@ -46,8 +46,8 @@ def eigs(
         which: ``"magnitude"``: the largest by absolute value; ``"largest real"``, ``"smallest real"``,
             ``"largest imaginary"`` or ``"smallest imaginary"``: by the part.
         M: operator or matrix (n, n), that need not be Hermitian; None for the identity. Without ``sigma`` it must be
-            invertible, since each product is followed by a solve with it. With ``sigma``, solves with it serve the derivative only,
-            and M may be singular if A is an array; the infinite eigenvalues are the farthest ones.
+            invertible, since each product is followed by a solve with it. With ``sigma`` it may be singular; the infinite
+            eigenvalues are the farthest ones.
         sigma: a number; the eigenvalues nearest to it are found, by shift-invert, and ``which`` is not used.
         inverse: operator or matrix (n, n) that applies the inverse of A - sigma M; by default it is made, see ``eigsh``.
         vectors, key, block, size, rtol, max_iterations: as for ``eigsh``.
@@ -82,11 +82,15 @@ def eigs(
         raise BadInput(f"{name}: inverse is given without sigma; give the sigma for which it inverts A - sigma M")
     n = A.shape[0]
     dims = dimensions(n, k, block, size)
-    is_inverse = M is not None and sigma is not None and isinstance(A, Dense)
+    is_inverse = M is not None and sigma is not None
     T = None
     if sigma is not None and (is_inverse or dims is not None):
         T = inverse_of(name, A, M, sigma, False) if inverse is None else as_operator(inverse, f"{name}: inverse")
-    standard = A if M is None else inverse_with_mass(A, M, sigma) if is_inverse else without_mass(A, M)
+    if is_inverse:
+        # M may be singular.
+        standard = Differentiated(Sum(A, Scaled(-stop_gradient(sigma), M)), T) @ M
+    else:
+        standard = A if M is None else without_mass(A, M)
     dtype = np.result_type(standard.dtype, np.complex64)
     problem = Problem(name, Complexified(standard), None, False)
     shift = sigma if is_inverse else None

@@ -72,7 +72,8 @@ def iterate(
             found = np.where(live, run.solution(), found)
         else:
             found, ended, broken = run.solution(), run.ended, run.broken
-        x = x + norm * found
+        # A compiled loop keeps the memory order of an array, which a preconditioner may change.
+        x = np.ascontiguousarray(x + norm * found)
         residual = b - A @ x
         norm = norm_of(residual)
         measure = _measure(method, A, M, residual, norm, target, rtol, run.scale)

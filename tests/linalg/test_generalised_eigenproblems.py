@@ -103,7 +103,7 @@ def nearest_to_one(A, M):
 
 
 @pytest.mark.parametrize("path", ["eager", "native"])
-@pytest.mark.parametrize("kind", ["dense"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_a_singular_mass_has_infinite_eigenvalues(kind, path, rng):
     """As of equations with constraints; those near sigma are found, and differentiated."""
     n = 50
