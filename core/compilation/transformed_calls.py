@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ from ..specialise.surface.operators import stored
 from ..specialise.traced import BY_RULE, Array, Traced, always_traces
 from ..values import tree
 from ..values.attributes import attributes
-from ..values.layout import Build, Describe
+from ..values.layout import Build, Describe, has_identity
 from ..values.tree_in_programs import rebuild_traced
 
 __all__ = ["call_with_adjoint"]
@@ -297,7 +298,10 @@ def captured_pullback(
         for x, dx in zip(args, found):
             if f is not None:
                 _check_places(f, x, dx, {})
-        return [g for x, dx in zip(args, found) for g in _cotangents(trace, x, dx, what)], None
+        gathered, at = _Gathered(trace, what), 0
+        for x, dx in zip(args, found):
+            at = gathered.add(x, dx, at)
+        return gathered.sums, None
 
     made = captured_by_hand(trace, "backward", cotangents, run, what)
     made.cotangents = cotangents
@@ -341,29 +345,69 @@ def _check_places(f: Callable[..., Any], x: Any, dx: Any, found: dict[int, Any])
             _check_places(f, e, getattr(dx, k, None), found)
 
 
-def _cotangents(trace: Any, x: Any, dx: Any, what: str) -> list[Value]:
-    """Return the cotangents of the inexact leaves of x, cast to their types."""
-    if isinstance(x, Traced):
-        if not x.type.is_inexact:
-            return []
-        if dx is None:
-            return [trace.builder.zeros(x.type.shape, x.type.dtype)]
-        g = trace.value(dx)
-        if g.type.shape != x.type.shape:
-            shapes = text_of_shape(g.type.shape), text_of_shape(x.type.shape)
-            raise BadInput("{} returned a cotangent of shape {} for an argument of shape {}".format(what, *shapes))
-        return [trace.builder.cast(g, x.type.dtype)]
-    if isinstance(x, (list, tuple)):
-        parts = [None] * len(x) if dx is None else dx
-        return [g for e, de in zip(x, parts) for g in _cotangents(trace, e, de, what)]
-    if isinstance(x, dict):
-        return [g for k, e in x.items() for g in _cotangents(trace, e, None if dx is None else dx.get(k), what)]
-    found = Describe(Traced, shared=())
-    found.describe(x)
-    if not any(isinstance(leaf, Traced) and leaf.type.is_inexact for leaf in found.leaves):
-        return []
-    named = attributes(x)
-    return [g for k, e in named for g in _cotangents(trace, e, getattr(dx, k, None), what)]
+class _Gathered:
+    """The cotangents of the inexact leaves of the arguments, cast to their types, in the order of ``values_of``.
+
+    An object or container in several places has its leaves once, with the sums of the cotangents of the places; one
+    cotangent in several places counts once.
+    """
+
+    def __init__(self, trace: Any, what: str) -> None:
+        self.trace, self.what = trace, what
+        self.sums: list[Value] = []
+        self.met: dict[
+            int, tuple[int, int, Any]
+        ] = {}  # of each holder: where its leaves begin and end, and its cotangent
+
+    def add(self, x: Any, dx: Any, at: int) -> int:
+        """Add the cotangent of x, whose leaves begin at ``at``; return where the next ones begin."""
+        if isinstance(x, Traced):
+            return self.add_leaf(x, dx, at) if x.type.is_inexact else at
+        if isinstance(x, (list, tuple)):
+            parts = list(zip(x, [None] * len(x) if dx is None else dx))
+        elif isinstance(x, dict):
+            parts = [(e, None if dx is None else dx.get(k)) for k, e in x.items()]
+        else:
+            found = Describe(Traced, shared=())
+            found.describe(x)
+            if not any(isinstance(leaf, Traced) and leaf.type.is_inexact for leaf in found.leaves):
+                return at
+            parts = [(e, getattr(dx, k, None)) for k, e in attributes(x)]
+        if id(x) not in self.met:
+            if has_identity(type(x)):
+                self.met[id(x)] = at, at, dx
+            after = self.add_parts(parts, at)
+            if has_identity(type(x)):
+                self.met[id(x)] = at, after, dx
+            return after
+        begin, end, first = self.met[id(x)]
+        if dx is not first and dx is not None:
+            self.add_parts(parts, begin)
+        return end if begin == at else at
+
+    def add_parts(self, parts: list[tuple[Any, Any]], at: int) -> int:
+        for e, de in parts:
+            at = self.add(e, de, at)
+        return at
+
+    def add_leaf(self, x: Traced, dx: Any, at: int) -> int:
+        builder, kind = self.trace.builder, x.type
+        is_new = at == len(self.sums)
+        if dx is not None:
+            g = self.trace.value(dx)
+            if g.type.shape != kind.shape:
+                shapes = text_of_shape(g.type.shape), text_of_shape(kind.shape)
+                raise BadInput(
+                    "{} returned a cotangent of shape {} for an argument of shape {}".format(self.what, *shapes)
+                )
+            g = builder.cast(g, kind.dtype)
+            if is_new:
+                self.sums.append(g)
+            else:
+                self.sums[at] = builder.call(operator.add, [self.sums[at], g], [kind])[0]
+        elif is_new:
+            self.sums.append(builder.zeros(kind.shape, kind.dtype))
+        return at + 1
 
 
 connected.call_with_adjoint = call_with_adjoint

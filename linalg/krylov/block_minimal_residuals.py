@@ -24,6 +24,7 @@ def block_gmres(
     x0: Any = None,
     preconditioner: Any = None,
     restart: int = 30,
+    flexible: bool = False,
     rtol: float = 1e-10,
     atol: float = 0.0,
     max_iterations: int | None = None,
@@ -41,6 +42,8 @@ def block_gmres(
         preconditioner: operator or matrix (n, n), or function of a vector, that approximates the inverse of A. The
             adjoint system uses its conjugate transpose.
         restart: the number of steps after which the method begins anew; it stores (restart + 1) k vectors.
+        flexible: whether the preconditioner may be another operator in each step, such as an iterative method; doubles
+            the memory.
         rtol, atol: a column is converged when ``|b - A x| <= max(rtol * |b|, atol)``, see ``cg``.
         max_iterations: the largest number of steps, 10 n by default; a step takes one product with a block.
         adjoint: ``"implicit"`` or ``"unrolled"``, see ``cg``.
@@ -51,7 +54,7 @@ def block_gmres(
     Raises:
         BadInput, MorulaError: as for ``gmres``.
 
-    Source: Vital (1990); Saad (2003), section 6.12.
+    Source: Vital (1990); Saad (2003), sections 6.12 and 9.4.
 
     >>> block_gmres(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.eye(2)).x.round(6).tolist()
     [[0.0, -1.0], [1.0, 0.0]]
@@ -60,7 +63,7 @@ def block_gmres(
         raise BadInput(f"block_gmres: restart is {restart!r}, expected a positive number of steps")
 
     def start(A: Any, M: Any, r: Any) -> Recurrence:
-        return BlockMinimalResiduals(A, M, r, restart)
+        return BlockMinimalResiduals(A, M, r, restart, flexible)
 
     method = Method("block_gmres", start, shares_space=True)
     return solved(method, A, b, x0, preconditioner, rtol, atol, max_iterations, adjoint)
@@ -69,8 +72,8 @@ def block_gmres(
 class BlockMinimalResiduals(Recurrence):
     """An orthonormal basis by blocks, the rows of ``basis``, and the QR factorisation of the band Hessenberg matrix."""
 
-    def __init__(self, A: Any, M: Any, r: Any, restart: int) -> None:
-        self.A, self.M = A, M
+    def __init__(self, A: Any, M: Any, r: Any, restart: int, flexible: bool) -> None:
+        self.A, self.M, self.flexible = A, M, flexible
         n, k = r.shape
         m = min(restart, n)
         self.m, self.k = m, k
@@ -78,6 +81,7 @@ class BlockMinimalResiduals(Recurrence):
         # A loop that is compiled writes whole blocks.
         self.basis = np.zeros((m + 1, k, n), r.dtype)
         self.basis[0] = Q.T
+        self.directions: Any = np.zeros((m, k, n), r.dtype) if flexible else None
         self.right = np.zeros((m + 1, k, k), r.dtype)
         self.right[0] = R
         self.rotations = np.reshape(np.eye((m + 1) * k, dtype=r.dtype), (m + 1, k, (m + 1) * k))
@@ -89,7 +93,10 @@ class BlockMinimalResiduals(Recurrence):
 
     def step(self) -> None:
         j, m, k = self.steps, self.m, self.k
-        w = self.A @ applied(self.M, self.basis[j].T)
+        z = applied(self.M, np.ascontiguousarray(self.basis[j].T))
+        if self.flexible:
+            self.directions[j] = z.T
+        w = self.A @ z
         negligible = np.finfo(w.dtype).eps * length(w)
         w, inside = _orthogonalised(np.reshape(self.basis, ((m + 1) * k, w.shape[0])), w, (j + 1) * k)
         Q, _, R, kept = orthonormalised(w, None, np.max(negligible) ** 2)
@@ -114,6 +121,8 @@ class BlockMinimalResiduals(Recurrence):
         m, k, n = self.m, self.k, self.basis.shape[2]
         right = np.where(self.used[:m, :, None], self.right[:m], 0.0)
         weights = np.linalg.solve(np.reshape(self.triangle, (m * k, m * k)), np.reshape(right, (m * k, k)))
+        if self.flexible:
+            return np.reshape(self.directions, (m * k, n)).T @ weights
         return applied(self.M, np.reshape(self.basis[:m], (m * k, n)).T @ weights)
 
     def clear(self, over: Any) -> None:

@@ -102,8 +102,9 @@ def nearest_to_one(A, M):
     return values[np.argsort(np.abs(values - 1.1))][:2]
 
 
-@pytest.mark.parametrize("path", ["eager", "native"])
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize(
+    "kind, path", [("dense", "eager"), ("sparse", "eager"), ("sparse", "native"), ("dense", "xla")]
+)
 def test_a_singular_mass_has_infinite_eigenvalues(kind, path, rng):
     """As of equations with constraints; those near sigma are found, and differentiated."""
     n = 50

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -291,6 +292,51 @@ def test_cotangents_of_places_that_are_given_by_hand_are_added(path):
     assert np.allclose(gradient["a"], 2 * W) and gradient["a"] is gradient["b"]
     apart = run_on(path)(mo.grad(lambda p: by_total(p)))({"a": W, "b": V})
     assert np.allclose(apart["a"], V) and np.allclose(apart["b"], W)
+
+
+class Gate:
+    def __init__(self, layer, w):
+        self.first, self.w, self.again = layer, w, [layer]
+
+
+def gated(g, n):
+    return np.sum(g.first.w * g.w * g.again[0].w)
+
+
+@mo.adjoint(gated)
+def _(g, n):
+    def back(dy):
+        half = {"w": dy * g.w * g.first.w}
+        return SimpleNamespace(
+            first=SimpleNamespace(**half), w=dy * g.first.w**2, again=[SimpleNamespace(w=1.0 * half["w"])]
+        ), None
+
+    return gated(g, n), back
+
+
+def test_cotangents_of_an_object_in_two_places_that_are_given_by_hand_are_added(path):
+    def of(w, v):
+        return gated(Gate(Layer(w), v), 3)
+
+    dw, dv = run_on(path)(mo.grad(of, (0, 1)))(W, V)
+    np.testing.assert_allclose(dw, 2 * V * W)
+    np.testing.assert_allclose(dv, W**2)
+
+
+def test_a_constant_of_an_object_in_two_places(path):
+    def of(w, v):
+        return gated(Gate(Layer(w), v), 3) * mo.constant(lambda g: np.sum(g.again[0].w))(Gate(Layer(w), v))
+
+    np.testing.assert_allclose(run_on(path)(mo.grad(of))(W, V), 2 * V * W * np.sum(W))
+
+
+def test_a_hook_of_an_object_in_two_places_counts_it_once(path):
+    def of(w, v):
+        layer = Layer(w)
+        pair = mo.hook(lambda g: g, [layer, v, layer])
+        return np.sum(pair[0].w * pair[1] * pair[2].w)
+
+    np.testing.assert_allclose(run_on(path)(mo.grad(of))(W, V), 2 * V * W)
 
 
 def test_one_cotangent_for_two_places_that_is_given_by_hand_is_refused(path):
