@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from krylov_methods import convection_diffusion, poisson, random_matrix
+from path_tester import PATHS, run_on
 
 import morula as mo
 from morula.core.testing.differences import ridders
-from morula.linalg import Status, block_cg, block_gmres, cg, gmres, solve
+from morula.linalg import FunctionOperator, Status, block_cg, block_gmres, cg, gmres, solve
 from morula.linalg.preconditioners import ic0, ilu0
 
 METHODS = {"block_cg": block_cg, "block_gmres": block_gmres}
@@ -145,6 +146,21 @@ class TestBlockGMRES:
         least = np.linalg.norm(b - images @ np.linalg.lstsq(images, b)[0], axis=0)
         np.testing.assert_allclose(found.history[4], least, rtol=1e-9)
 
+    def test_flexible_takes_an_iteration_as_preconditioner(self, rng):
+        A, b = convection_diffusion(10), dependent_columns(rng, 100)
+
+        def inner(r):
+            return gmres(A, r, max_iterations=4).x
+
+        found = block_gmres(A, b, preconditioner=inner, flexible=True, restart=8)
+        assert found.converged and found.iterations < block_gmres(A, b).iterations / 1.8
+        np.testing.assert_allclose(found.x, np.linalg.solve(A.toarray(), b), atol=1e-8)
+        # The residual that the recurrence estimates is the true one, though the preconditioner is not linear.
+        early = block_gmres(A, b, preconditioner=inner, flexible=True, max_iterations=3)
+        np.testing.assert_allclose(early.history[-1], np.linalg.norm(b - A @ early.x, axis=0), rtol=1e-6)
+        fixed = block_gmres(A, b, preconditioner=inner, max_iterations=3)
+        assert np.max(fixed.residual_norm) > 3 * np.max(early.residual_norm)
+
     def test_stagnation_is_a_status(self):
         rotated = np.roll(np.eye(8), 1, axis=0)
         found = block_gmres(rotated, np.eye(8)[:, :1], restart=4)
@@ -161,6 +177,31 @@ class TestBlockGMRES:
     def test_restart_is_checked(self):
         with pytest.raises(mo.BadInput, match="block_gmres: restart is 0, expected a positive number of steps"):
             block_gmres(np.eye(2), np.eye(2), restart=0)
+
+
+def squares_by_a_varying_preconditioner(A, b):
+    diagonal = np.diagonal(A)
+
+    def varying(r):
+        return (1.0 + 0.3 * np.cos(1e3 * r[0])) / diagonal * r
+
+    inner = FunctionOperator(varying, A.shape, transpose=varying)
+    return np.sum(block_gmres(A, b, preconditioner=inner, flexible=True, restart=6).x ** 2)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_flexible_on_all_paths(path, rng):
+    """The preconditioner is another one for each vector; the derivative is that of the solution."""
+    A, b = random_matrix(rng, 6, 6) + 8 * np.eye(6), rng.standard_normal((6, 2))
+    x = np.linalg.solve(A, b)
+    if path == "xla":  # its derivative takes long to compile
+        assert run_on(path)(squares_by_a_varying_preconditioner)(A, b) == pytest.approx(np.sum(x**2), rel=1e-10)
+        return
+    value, (dA, db) = run_on(path)(mo.value_and_grad(squares_by_a_varying_preconditioner, (0, 1)))(A, b)
+    assert value == pytest.approx(np.sum(x**2), rel=1e-10)
+    dual = np.linalg.solve(A.T, 2 * x)
+    np.testing.assert_allclose(db, dual, rtol=1e-8)
+    np.testing.assert_allclose(dA, -dual @ x.T, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("name, target", [("block_cg", "xla"), ("block_gmres", "native")])
