@@ -97,8 +97,10 @@ class Objects:
             return made
         if isinstance(new, types.FunctionType):
             made = self.trace.calls.call_function(new, (cls, *args), kwargs)
-            if not issubclass(python_type(made) if type(made) is Derived else type(made), cls):
+            kind = python_type(made) if type(made) is Derived else type(made)
+            if not issubclass(kind, cls):
                 return made
+            cls, init = kind, kind.__init__  # __new__ may choose a derived class
         elif new is object.__new__ or new is dict.__new__ and isinstance(init, types.FunctionType):
             made = new(cls)
         elif new is np.ndarray.__new__:

@@ -478,3 +478,12 @@ def test_structures_with_sparse_matrices_of_other_patterns_do_not_match() -> Non
         mo.BadInput, match=r"the other tree\[0\] is a sparse matrix whose stored entries are in other places"
     ):
         mo.tree.map_leaves(np.add, [ROWS], [sp.csr_array(ROWS.toarray()[::-1])])
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_operator_of_functions_that_the_program_makes(path: str) -> None:
+    def of(a: Any, b: Any) -> Any:
+        A = linalg.LinearOperator(a.shape, matvec=lambda v: a @ v, rmatvec=lambda v: a.T @ v)
+        return np.sum((A @ b) ** 2 + A.H @ b) + np.sum(mo.linalg.gmres(A, b).x ** 2)
+
+    check_gradient(path, of, np.array([[4.0, 1.0, 0.0], [-1.0, 5.0, 2.0], [0.5, 0.0, 6.0]]), np.array([1.0, -2.0, 3.0]))
