@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         hook,
         ir,
         nestlevel,
+        no_derivative,
         pullback,
         show,
         stop_gradient,
