@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.ode import batches, limits
+from benchmarks.ode import batches, kinds, limits
 from benchmarks.ode.program import GROUPS, problems, references
 
 PROBLEMS = {name: p for group in GROUPS for name, p in problems(group).items()}
@@ -54,3 +54,13 @@ def test_the_rates_for_jax_are_the_same(name):
     with jax.enable_x64(True):
         found = single.rate(jax.numpy)(0.0, jax.numpy.asarray(single.y0), *single.args)
         np.testing.assert_allclose(found, single.rate(np)(0.0, single.y0, *single.args), rtol=1e-12, atol=1e-12)
+
+
+@needs_c
+def test_the_contenders_of_further_kinds_agree():
+    planets, delays = kinds.planets(200), kinds.delays(100.0)
+    np.testing.assert_allclose(planets["morula"](), planets["C"](), rtol=1e-10)
+    np.testing.assert_allclose(delays["morula"](), delays["SciPy, method of steps"](), rtol=1e-4)
+    value, slopes = kinds.gradient_of_planets(200)["morula"]()
+    q, v = kinds.planets_in_c(200), kinds.VELOCITIES
+    assert np.isclose(value, np.sum((q[1] - q[0]) ** 2), rtol=1e-10) and slopes[1].shape == v.shape

@@ -7,5 +7,5 @@ before. Every problem is solved, and the sum of squares of its end value is diff
 ``limits`` is the limit of what can be reached: solvers in C for one problem each, with the same method and step control, and the
 discrete adjoint by hand. The contenders race as in ``benchmarks/compilation``: each in its own process, timed interleaved. Errors are
 those of the end value and of the gradient by the parameters, relative to ``references.json`` (``reference`` makes it, by
-variational equations). ``work_precision`` draws error against time for all methods.
+variational equations). ``kinds`` measures stochastic, symplectic and delay equations and large ensembles. ``work_precision`` draws error against time for all methods.
 """
