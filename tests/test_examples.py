@@ -28,7 +28,7 @@ CHECKED_WITH_THEIR_PACKAGE |= {
     "beam_on_soil",
     "missing_interaction",
 }  # in tests/ode
-CHECKED_WITH_THEIR_PACKAGE |= {"robust_nist_fit", "portfolio", "meta_learning"}  # in tests/optim
+CHECKED_WITH_THEIR_PACKAGE |= {"robust_nist_fit", "portfolio", "meta_learning", "bundle_adjustment"}  # in tests/optim
 SCRIPTS = sorted(
     path
     for path in (ROOT / "examples").glob("*.py")

@@ -61,3 +61,15 @@ def test_a_learned_start_is_better_than_a_random_one_on_tasks_never_seen():
     new = example.tasks(8, np.random.default_rng(1))
     assert np.mean(losses[-20:]) < 0.6 * np.mean(losses[:20])
     assert example.error(start, new) < 0.7 * example.error(example.first_weights(np.random.default_rng(0)), new)
+
+
+def test_cameras_and_points_are_found_from_pictures(tmp_path, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    example = load("bundle_adjustment")
+    cameras, points, start, known, pictures, fit = example.solved()
+    assert fit.converged and abs(fit.residual_standard_deviation / example.NOISE - 1.0) < 0.1
+    assert example.size_of(example.misfits(start, known, pictures)) > 30.0
+    # The error of the unknowns in the metric of their covariance has as many degrees of freedom as there are unknowns.
+    off = fit.jacobian @ (fit.x - example.joined(cameras, points)) / example.NOISE
+    assert 0.7 < np.sum(off**2) / len(fit.x) < 1.3
+    assert drawn(example, tmp_path / "picture.png")
