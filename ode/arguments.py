@@ -82,13 +82,15 @@ def check_positive(value: Any, name: str) -> None:
         raise BadInput(f"{name} = {value!r}; it must be a positive number (its sign follows from ts)")
 
 
-def check_adaptive(rtol: Any, atol: Any, first_step: Any, max_step: Any, max_steps: Any) -> None:
+def check_adaptive(rtol: Any, atol: Any, first_step: Any, max_step: Any, max_steps: Any, min_step: Any = 0.0) -> None:
     """Check what steps that follow the error need."""
     if not np.all(rtol + atol > 0):
         raise BadInput("rtol and atol are both 0 for some component; no step could be accepted")
     check_positive(first_step, "first_step")
     check_positive(max_step, "max_step")
     check_positive(max_steps, "max_steps")
+    if not (isinstance(min_step, (int, float, np.number)) and 0 <= min_step <= max_step):
+        raise BadInput(f"min_step = {min_step!r}; expected a number from 0 to max_step = {max_step!r}")
 
 
 def span_with(ts: NDArray[Any], saveat: Any) -> NDArray[Any]:

@@ -83,6 +83,7 @@ class Controller:
     atol: Any
     max_step: float
     max_steps: int
+    min_step: float = 0.0
     code: int = RUNNING
     stop: int = 0
     error: float = 1.0
@@ -103,7 +104,7 @@ class Controller:
         The step is 0, and ``code`` says why, if none can be tried.
         """
         rest = self.rest(t)
-        size = min(abs(self.step), self.max_step)
+        size = min(max(abs(self.step), self.min_step), self.max_step)
         if self.accepted + self.rejected >= self.max_steps:
             self.code = MAX_STEPS
             return 0.0, False
@@ -138,7 +139,7 @@ class Controller:
         if self._accepts_short(h, is_stop, e):
             return True
         if not e <= 1:
-            self.rejected += 1
+            self._reject(h)
             self.after_rejection = True
             self.step = h * (max(c.smallest, c.safety * e ** (-1 / k)) if e < inf else c.smallest)
             return False
@@ -165,7 +166,7 @@ class Controller:
         if self._accepts_short(h, is_stop, e):
             return True
         if not e <= 1:
-            self.rejected += 1
+            self._reject(h)
             factor = orders.rejected(errors, c.safety, self.after_rejection)
             self.step = h * (max(c.smallest, factor) if e < inf else c.smallest)
             self.after_rejection = True
@@ -180,6 +181,11 @@ class Controller:
         if self.is_short:
             self._accept(h, self.step, is_stop)
         return self.is_short
+
+    def _reject(self, h: float) -> None:
+        self.rejected += 1
+        if abs(h) <= self.min_step:
+            self.code = STEP_TOO_SMALL
 
     def _accept(self, h: float, step: float, is_stop: bool) -> None:
         self.step = step

@@ -43,6 +43,32 @@ class DenseOutput:
         """
         return self._evaluated(t, 0)
 
+    @property
+    def breakpoints(self) -> NDArray[Any]:
+        """The times (k + 1,) at which the steps begin, and the end of the last one."""
+        return np.concatenate([self.starts, self.ends[-1:]])
+
+    @property
+    def polynomials(self) -> NDArray[Any]:
+        """The polynomials (k, degree + 1, n) of the state as a vector: y = sum_j p[i, j] ((t - starts[i]) / sizes[i])^j in step i.
+
+        ``sizes`` are the whole steps; an event that ends a step makes it shorter than its size.
+        """
+        return np.concatenate([self.states[:, None], self.coefficients], axis=1)
+
+    @property
+    def interpolants(self) -> list[DenseOutput]:
+        """The dense output of each step (k): a function of the times between its ``starts[0]`` and ``ends[0]``.
+
+        >>> from morula.ode import odesolve
+        >>> sol = odesolve(lambda t, y: 2.0 * t, 0.0, [0.0, 1.0], first_step=0.5, is_dense=True).sol
+        >>> first = sol.interpolants[0]
+        >>> len(sol.interpolants) == len(sol.breakpoints) - 1, float(first(0.5).round(12)), first.polynomials[0, :3, 0].round(12).tolist()
+        (True, 0.25, [0.0, 0.0, 0.25])
+        """
+        parts = self.starts, self.ends, self.sizes, self.states, self.coefficients
+        return [DenseOutput(*(x[i : i + 1] for x in parts), self.leaves) for i in range(len(self.starts))]
+
     def derivative(self, t: Any) -> Any:
         """Return the time derivative of the dense output at t, like a call.
 

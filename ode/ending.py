@@ -68,6 +68,7 @@ def ended(
     is_dense: bool = False,
     is_saving_steps: bool = False,
     is_inner: bool = False,
+    min_step: float = 0.0,
 ) -> Solution:
     """Return the solution of a run, or raise the error of a failed one.
 
@@ -87,7 +88,7 @@ def ended(
     stats = replace(run.stats, time=now() - began)
     solution = Solution(times, unpack(rows, leaves), stats, run.code, name, t, unpack(y, leaves), met, kept)
     if throw and run.code > 1:
-        raise IntegrationFailed(reason(run.code, max_steps, run.t, end, stats.last_step), solution)
+        raise IntegrationFailed(reason(run.code, max_steps, run.t, end, stats.last_step, min_step), solution)
     return solution
 
 
@@ -100,6 +101,6 @@ def dense_output(record: list[Any], leaves: Any, held: Held) -> DenseOutput | No
 
 
 def happened(times: list[Any], states: list[Any], leaves: Any, y: NDArray[Any], held: Held) -> Happened:
-    if not times:
+    if len(times) == 0:
         return Happened(np.zeros(0), unpack(np.zeros((0, len(y)), y.dtype), leaves))
     return Happened(held(np.array(times)), unpack(held(np.array(states)), leaves))

@@ -65,6 +65,10 @@ class Watch:
         after = pack(change(t, unpack(y, self.leaves), *self.args), self.leaves, f"the state that event {i} returned")
         return after if after.dtype == self.dtype else after.astype(self.dtype)
 
+    def with_args(self, args: tuple[Any, ...]) -> Watch:
+        """Return the watch of the same events with other further arguments."""
+        return Watch(self.events, args, self.leaves, self.dtype)
+
     @constant
     def values(self, t: Any, y: NDArray[Any]) -> NDArray[Any]:
         """Return the values of all event functions (k,)."""
@@ -121,13 +125,13 @@ class Watch:
         return right
 
     @constant
-    def first_stop(self, places: NDArray[Any]) -> tuple[int, float]:
-        """Return the first event that ends the step, and where; -1 and inf for none."""
+    def first_stop(self, places: NDArray[Any]) -> tuple[int, NDArray[Any]]:
+        """Return the first event that ends the step, -1 for none; and the places (k,) without those behind it."""
         hit, first = -1, inf
         for i in range(len(self.events)):
             if self.is_stopping[i] and places[i] < first:
                 hit, first = i, places[i]
-        return hit, first
+        return hit, np.where(places <= min(first, 1.0), places, inf)
 
     @constant
     def after(self, hit: int, values: NDArray[Any]) -> NDArray[Any]:

@@ -54,6 +54,8 @@ class Integration:
     """The invariants that each step keeps."""
     tell: Callable[..., None] | None = None
     """What is called as a solve proceeds; see ``Progress``."""
+    min_step: float = 0.0
+    """The least size of a step that may be rejected."""
 
     def problem(self, args: tuple[Any, ...]) -> Problem:
         """Return y' = f(t, y, *args) on vectors."""
@@ -95,4 +97,5 @@ class Integration:
             steps=steps,
             is_timed=is_timed,
             tell=self.tell,
+            min_step=self.min_step,
         )

@@ -41,7 +41,8 @@ class Run:
     record: list[Any]
     """For dense output: of each step the times of its ends, its size, the state at its start, and its polynomial."""
     path: list[Any]
-    """If asked for: of each step the times of its ends, its size, and whether it ended at a stop."""
+    """If asked for: of each step the times of its ends, its size, whether it ended at a stop, the event that cut it short (-1
+    for none), and where in it each event stands (e,), inf for nowhere."""
 
 
 def equal_steps(
@@ -104,6 +105,7 @@ def adaptive_steps(
     steps: NDArray[Any] | None = None,
     is_timed: bool = False,
     tell: Callable[..., None] | None = None,
+    min_step: float = 0.0,
 ) -> Run:
     """Solve the problem; see ``Run`` for the results.
 
@@ -116,14 +118,14 @@ def adaptive_steps(
     if not np.isfinite(slope).all():
         raise BadInput(f"f is not finite at the start, t = {start:.6g}: it returned {np.asarray(slope).tolist()}")
     kinds = 0 if watch is None else len(watch.events)
+    nowhere = np.full(kinds, np.inf)
     event_times: list[Any] = [[] for _ in range(kinds)]
     event_states: list[Any] = [[] for _ in range(kinds)]
     if end == start:
         ys = y + (ts - t)[:, None].astype(y.dtype) * slope[None]
         record: list[Any] = []
         for _ in range(_one(start) if is_dense else 0):  # compiled, a list of any length, like that of the steps
-            line = np.concatenate([slope[None], np.zeros((stepper.degree - 1, len(y)), y.dtype)])
-            record.append((t, t, 1.0 + 0.0 * t, y, line))
+            record.append((t, t, 1.0 + 0.0 * t, y, line(slope, stepper.degree)))
         return Run(ys, Stats(0, 0, 1, 0.0), 0, t, y, event_times, event_states, record, [])
     order = stepper.error_order
     if first_step is None:
@@ -133,7 +135,7 @@ def adaptive_steps(
     else:
         h = float(first_step)
     if steps is None:
-        controller = Controller(start, stops, h, control, rtol, atol, max_step, max_steps)
+        controller = Controller(start, stops, h, control, rtol, atol, max_step, max_steps, min_step)
     else:
         controller = GivenSteps(start, stops, h, control, rtol, atol, max_step, max_steps, steps=steps)
     inner = len(ts) - 1  # the last time is a stop
@@ -169,6 +171,7 @@ def adaptive_steps(
             memory = stepper.again(memory, stages)
             continue
         hit, t_next, y_next = -1, t_new, y_new
+        places = nowhere
         if is_dense:
             c = stepper.polynomial(problem, t, t_new, y, stages)
             dense += 1
@@ -178,10 +181,9 @@ def adaptive_steps(
                 if not is_dense:
                     c = stepper.polynomial(problem, t, t_new, y, stages)
                     dense += 1
-                places = watch.crossings(values, values_new, t, h, y, c)
-                hit, last = watch.first_stop(places)
+                hit, places = watch.first_stop(watch.crossings(values, values_new, t, h, y, c))
                 for i in range(len(watch.events)):
-                    if places[i] <= min(last, 1.0):
+                    if places[i] <= 1.0:
                         t_event = watch.time(i, places[i], t, h, y, c)
                         y_event = along((t_event - t) / h, y, c)
                         event_times[i].append(t_event)
@@ -200,7 +202,7 @@ def adaptive_steps(
         if is_dense:
             record.append((t, t_next, h, y, c))
         if is_timed:
-            path.append((t, t_next, h, float(is_stop)))
+            path.append((t, t_new, h, float(is_stop), float(hit), places))
         t, y = t_next, y_next
         if progress is not None:
             progress.passed(t, controller.accepted)
@@ -248,6 +250,11 @@ def adaptive_steps(
         implicit,
     )
     return Run(ys, stats, controller.code, t, y, event_times, event_states, record, path)
+
+
+def line(slope: NDArray[Any], degree: int) -> NDArray[Any]:
+    """Return the coefficients (degree, n) of a dense output with a slope (n,)."""
+    return np.concatenate([slope[None], np.zeros((degree - 1, len(slope)), slope.dtype)])
 
 
 def powers(theta: NDArray[Any], coefficients: NDArray[Any]) -> NDArray[Any]:

@@ -38,7 +38,7 @@ _MESSAGES = {
     Status.SUCCESS: "the last time was reached",
     Status.TERMINATED: "a terminal event ended the solve",
     Status.MAX_STEPS: "max_steps steps were taken before the last time was reached",
-    Status.STEP_TOO_SMALL: "the step became too small to advance the time",
+    Status.STEP_TOO_SMALL: "the step became too small to advance the time, or smaller than min_step",
 }
 
 
@@ -219,12 +219,17 @@ class IntegrationFailed(MorulaError):
         self.solution: Solution = solution
 
 
-def reason(code: int, max_steps: int, t: float, end: float, size: float) -> str:
+def reason(code: int, max_steps: int, t: float, end: float, size: float, min_step: float = 0.0) -> str:
     """Return why a solve ended before the last time, for the message of ``IntegrationFailed``."""
     if code == Status.MAX_STEPS:
         return (
             f"max_steps = {max_steps} steps were taken and t = {t:.6g} of {end:.6g} was reached, with steps of {abs(size):.3g}; "
             "raise max_steps, loosen rtol or atol, or check whether the problem is stiff"
+        )
+    if min_step > 0.0:
+        return (
+            f"a step of min_step = {min_step:.3g} is not accurate enough at t = {t:.6g}; lower min_step, loosen rtol or atol, or check "
+            "whether the solution is singular there"
         )
     return (
         f"the step became too small to advance the time at t = {t:.6g}; the solution may be singular there, or f may return "

@@ -49,6 +49,7 @@ def odesolve(
     atol: ArrayLike = 1e-9,
     steps: int | None = None,
     first_step: float | None = None,
+    min_step: float = 0.0,
     max_step: float = np.inf,
     max_steps: int = 100_000,
     step_control: str | StepControl = "PI",
@@ -89,6 +90,7 @@ def odesolve(
             the size of an array y0.
         steps: take this many equal steps between neighbouring ``ts``, without error control.
         first_step: the size of the first step; chosen from f by default.
+        min_step: the solve fails where a step of this size is not accurate enough; steps that end at a given time may be shorter.
         max_step: the largest step size; a step that ends at a given time may be 1% longer.
         max_steps: the limit on the number of accepted and rejected steps.
         step_control: "I", "PI", "PI42", "PID" or "predictive" (``CONTROLS``), or a ``StepControl``.
@@ -125,9 +127,9 @@ def odesolve(
 
     Raises:
         BadInput: an argument has the wrong type, shape or value, or f does at the start.
-        IntegrationFailed: ``max_steps`` is reached, or the step size becomes too small to advance the time; its
+        IntegrationFailed: ``max_steps`` is reached, or the step size becomes too small; its
             ``solution`` holds what was computed.
-        NoDerivative: a derivative is taken with respect to a tolerance, ``first_step``, ``max_step`` or ``tstops``.
+        NoDerivative: a derivative is taken with respect to a tolerance, ``first_step``, ``min_step``, ``max_step`` or ``tstops``.
 
     Source: E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I (1993), II.4 to II.6.
 
@@ -202,17 +204,19 @@ def odesolve(
         )
         run = Run(rows, stats, SUCCESS, times[-1], rows[-1], [], [], [], [])
         return ended(run, times, end, leaves, chosen.name, max_steps, throw, lambda x: x, began)
-    check_adaptive(relative, absolute, first_step, max_step, max_steps)
+    check_adaptive(relative, absolute, first_step, max_step, max_steps, min_step)
     control = chosen_control(step_control)
     watch = watch_of(events, args, leaves, y.dtype)
     direct = "mass" if matrix is not None else "invariants" if conserved is not None else ""
     if not direct and isinstance(f, (Split, SecondOrder)):
         direct = "a Split" if isinstance(f, Split) else chosen.name
-    if direct and (options.name not in ("auto", "discrete") or error_control != "solution"):
-        raise BadInput(f'{direct} goes together with adjoint="discrete" and error_control="solution" only')
+    fitting = ("auto", "discrete", "checkpoint") + (() if direct == "invariants" else ("forward",))
+    if direct and (options.name not in fitting or error_control != "solution"):
+        names = '"discrete" or "checkpoint"' if direct == "invariants" else '"discrete", "checkpoint" or "forward"'
+        raise BadInput(f'{direct} goes together with adjoint={names} only, and with error_control="solution"')
     asked = "events" if watch is not None else "is_dense" if is_dense else 'saveat="steps"' if is_saving_steps else ""
     check_fits(options, chosen, asked, error_control)
-    name, why = choice(options, chosen, size, args, not asked and not direct)
+    name, why = choice(options, chosen, size)
     integration = Integration(
         f,
         leaves,
@@ -231,13 +235,21 @@ def odesolve(
         is_singular,
         conserved,
         tell,
+        float(min_step),
     )
     if name == "discrete":
         run = integration.run(y, args, times, watch, is_dense or is_saving_steps)
     else:
-        run = solved(integration, y, args, times, replace(options, name=name))
+        run = solved(integration, y, args, times, replace(options, name=name), watch, is_dense or is_saving_steps)
     run.stats = replace(run.stats, adjoint=name, adjoint_reason=why)
-    tolerances = {"rtol": rtol, "atol": atol, "first_step": first_step, "max_step": max_step, "adjoint": adjoint}
+    tolerances = {
+        "rtol": rtol,
+        "atol": atol,
+        "first_step": first_step,
+        "min_step": min_step,
+        "max_step": max_step,
+        "adjoint": adjoint,
+    }
     held = held_by("odesolve", tolerances, tstops)
     saved = is_dense, is_saving_steps, saveat is not None and not is_saving_steps
-    return ended(run, times, end, leaves, chosen.name, max_steps, throw, held, began, *saved)
+    return ended(run, times, end, leaves, chosen.name, max_steps, throw, held, began, *saved, min_step=float(min_step))

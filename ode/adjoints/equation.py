@@ -37,7 +37,7 @@ from ..state import Leaf
 from .forcing import pulled_forcing
 from .jacobians import AdjointForm, WithIntegrals
 from .options import Adjoint, tolerances_of
-from .records import Record, record_of, state_at
+from .records import OfStates, Record, record_of, state_at
 
 if TYPE_CHECKING:
     from ..integration import Integration
@@ -46,7 +46,7 @@ APART = 100.0
 """How far the state of the backward solve may be from that of the forward solve at a saved time, in tolerances."""
 
 
-class AdjointEquation:
+class AdjointEquation(OfStates):
     """The adjoint equation of an integration.
 
     integration: the solve. restore: makes ``args`` of the vector of parameters. options: of the adjoint.

@@ -110,10 +110,10 @@ def check_fits(options: Adjoint, method: Method, asked: str, error_control: str)
             )
     if name in ("auto", "discrete"):
         return
-    if asked:
+    if asked and name == "reversible" or asked not in ("", "events") and name in CONTINUOUS:
         raise BadInput(
             f"adjoint {name!r} gives the derivative of the states at given times only, and {asked} asks for more; "
-            'take adjoint="discrete"'
+            'take adjoint="discrete", "checkpoint" or "forward"'
         )
     if isinstance(method, (Taylor, Extrapolation)):
         raise BadInput(f'adjoint {name!r} does not go with {method.name}; take adjoint="discrete", or another method')
@@ -129,11 +129,8 @@ def check_fits(options: Adjoint, method: Method, asked: str, error_control: str)
         )
 
 
-def choice(options: Adjoint, method: Method, n: int, args: tuple[Any, ...], is_plain: bool) -> tuple[str, str]:
-    """Return the name of the adjoint and the reason.
-
-    n: the size of the state. is_plain: whether only the states at given times are asked for.
-    """
+def choice(options: Adjoint, method: Method, n: int) -> tuple[str, str]:
+    """Return the name of the adjoint and the reason, for a state of n numbers."""
     if options.name != "auto":
         return options.name, "as asked"
     if options.snapshots is not None or options.memory is not None:
@@ -142,6 +139,6 @@ def choice(options: Adjoint, method: Method, n: int, args: tuple[Any, ...], is_p
     about = f"{STORED_STEPS} steps of a state of {n} numbers take about {stored / 1e6:.3g} MB"
     if stored <= BUDGET:
         return "discrete", about
-    if isinstance(method, STATEFUL) or not is_plain:
-        return "discrete", f"{about}, but checkpoints do not go with the method or with what is asked for"
+    if isinstance(method, STATEFUL):
+        return "discrete", f"{about}, but checkpoints do not go with the method"
     return "checkpoint", about

@@ -29,11 +29,32 @@ def record_of(run: Run, is_dense: bool) -> Record:
     return (run.rows, starts, sizes, states, coefficients, run.y, run.t, run.code, *cost)
 
 
-def run_of(record: Record, rows: NDArray[Any]) -> Run:
-    """Return the run of a record, with states that have a derivative."""
-    code = record[7]
-    y = rows[-1] if code == 0 else record[5]
-    return Run(rows, Stats(*record[8:]), code, record[6], y, [], [], [], [])
+class OfStates:
+    """A derivative of the states at the times alone."""
+
+    def outputs(self, record: Record) -> NDArray[Any]:
+        """Return the states at the times."""
+        return np.copy(record[0])
+
+    def found(self, record: Record, rows: NDArray[Any]) -> Run:
+        """Return the run of a record, with states that have a derivative."""
+        code = record[7]
+        y = rows[-1] if code == 0 else record[5]
+        return Run(rows, Stats(*record[8:]), code, record[6], y, [], [], [], [])
+
+
+def outputs_of(run: Run, is_dense: bool) -> tuple[Any, ...]:
+    """Return the numbers of a run that have derivatives: the states at the times, the last time and state, the times and states of
+    the events, and the dense output."""
+    dense: tuple[Any, ...] = ()
+    if is_dense:
+        dense = (
+            *(np.array([step[i] for step in run.record]) for i in range(3)),
+            *(np.stack([step[i] for step in run.record]) for i in (3, 4)),
+        )
+    at = tuple(np.array(times) if len(times) > 0 else np.zeros(0) for times in run.event_times)
+    states = tuple(np.array(s) if len(s) > 0 else np.zeros((0, len(run.y)), run.y.dtype) for s in run.event_states)
+    return run.rows, run.t, run.y, at, states, dense
 
 
 def state_at(record: Record, t: Any) -> NDArray[Any]:

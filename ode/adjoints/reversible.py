@@ -29,7 +29,7 @@ from ..state import Leaf
 from ..steppers.stepper import Stepper
 from .equation import pulled_times
 from .options import Adjoint
-from .records import Record, record_of
+from .records import OfStates, Record, record_of
 
 if TYPE_CHECKING:
     from ..integration import Integration
@@ -90,7 +90,7 @@ class ReversibleStepper(Stepper):
         return (stages[2] - y)[None]  # every time is the end of a step, so only its end counts
 
 
-class Reversal:
+class Reversal(OfStates):
     """The reversible solve of an integration; its backward sweep computes each state from the one after it.
 
     The cotangents of y0 and of the parameters are those of the discrete solution, those of the times are exact to the

@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 
 from ...core import constant, jacfwd, stop_gradient
 from ..arguments import stops_between
-from ..jacobians import DenseJacobian
+from ..events import Watch
+from ..jacobians import DenseJacobian, GivenJacobian
 from ..loop import Run, adaptive_steps
 from ..problem import Problem, vector_field
 from ..solution import IntegrationFailed, reason
 from ..state import Leaf
 from .equation import pulled_times
-from .records import Record, record_of
+from .records import Record, outputs_of
 
 if TYPE_CHECKING:
     from ..integration import Integration
@@ -36,17 +37,42 @@ if TYPE_CHECKING:
 class Sensitivities:
     """The sensitivities of an integration with respect to y0 and the parameters.
 
-    integration: the solve. restore: makes ``args`` of the vector of parameters.
+    integration: the solve. restore: makes ``args`` of the vector of parameters. watch: the events. is_dense: whether the
+    derivative of the dense output is asked for.
     """
 
     is_forced, has_integral = False, True
 
-    def __init__(self, integration: Integration, restore: Callable[[Any], Any]) -> None:
-        self.integration, self.restore = integration, restore
+    def __init__(
+        self, integration: Integration, restore: Callable[[Any], Any], watch: Watch | None, is_dense: bool
+    ) -> None:
+        self.integration, self.restore, self.watch, self.is_dense = integration, restore, watch, is_dense
+        self.moves_ends = watch is not None or is_dense
+        """Whether the derivative by the first and the last time is found by sensitivities, too."""
+
+    def run(self, integration: Integration, y: NDArray[Any], theta: NDArray[Any], times: NDArray[Any]) -> Run:
+        args = self.restore(theta)
+        watch = None if self.watch is None else self.watch.with_args(args)
+        if isinstance(integration.form, GivenJacobian):
+            integration = replace(
+                integration, form=GivenJacobian(integration.form.function, args, integration.form.mass)
+            )
+        return integration.run(y, args, times, watch, self.is_dense)
 
     def solve(self, y: NDArray[Any], theta: NDArray[Any], times: NDArray[Any]) -> Record:
         """Solve for the state alone."""
-        return record_of(self.integration.run(y, self.restore(theta), times), False)
+        run = self.run(self.integration, y, theta, times)
+        return outputs_of(run, self.is_dense), run.code, run.stats
+
+    def outputs(self, record: Record) -> tuple[Any, ...]:
+        """Return the numbers of the run that have derivatives."""
+        return record[0]
+
+    def found(self, record: Record, outputs: tuple[Any, ...]) -> Run:
+        """Return the run of a record, with numbers that have derivatives."""
+        rows, t, y, event_times, event_states, dense = outputs
+        pieces = [tuple(part[k] for part in dense) for k in range(len(dense[0]))] if self.is_dense else []
+        return Run(rows, record[2], record[1], t, y, list(event_times), list(event_states), pieces, [])
 
     def pulled(
         self,
@@ -54,31 +80,68 @@ class Sensitivities:
         y: NDArray[Any],
         theta: NDArray[Any],
         times: NDArray[Any],
-        g: NDArray[Any],
+        d: tuple[Any, ...],
         shape: tuple[int, ...],
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return the cotangents of y0 (n,), theta (p,), times (m,) and the forcing for those of the states (m, n)."""
-        i, n = self.integration, len(y)
-        q = directions(y)
-        if i.is_gradient_controlled:
-            run = augmented(i, y, theta, self.restore, times)
-            S = run.rows[:, n:].reshape(len(times), q + len(theta), n)
+        """Return the cotangents of y0 (n,), theta (p,), times (m,) and the forcing for those of the outputs."""
+        i, n, q, p = self.integration, len(y), directions(y), len(theta)
+        rows, d = record[0][0], _whole(d, record[0])
+        g, ends = d[0], _ends(len(times))
+        if i.is_gradient_controlled and not self.moves_ends:
+            g = _with_end(g, d[2])
+            S = augmented(i, y, theta, self.restore, times).rows[:, n:].reshape(len(times), q + p, n)
             products = np.real(np.einsum("mn,mqn->q", np.conj(g), S))
         else:
             quiet = replace(i, tell=None)
 
-            def rows(e: NDArray[Any]) -> NDArray[Any]:
-                return quiet.run(moved(y, e), self.restore(theta + e[q:].astype(theta.dtype)), times).rows
+            def product(e: NDArray[Any]) -> Any:
+                at = times + np.dot(ends, e[q + p :]) if self.moves_ends else times
+                run = self.run(quiet, moved(y, e), theta + e[q : q + p].astype(theta.dtype), at)
+                return _product(d, outputs_of(run, self.is_dense))
 
-            S = _slopes(rows, q + len(theta), y.dtype)
-            products = np.real(np.einsum("mn,mnq->q", np.conj(g), S))
+            products = jacfwd(product)(np.zeros(q + p + (2 if self.moves_ends else 0)))
         dy0 = products[:q]
         if q > n:
             dy0 = products[:n] + 1j * products[n:q]
-        dy0 = dy0.astype(g.dtype)
-        f = vector_field(i.f, self.restore(theta), i.leaves, i.dtype)
-        dts = pulled_times(f, times, record[0], g, dy0)
-        return dy0, products[q:].astype(theta.dtype), dts, np.zeros(shape, g.dtype)
+        dy0 = dy0.astype(y.dtype)
+        problem = i.problem(self.restore(theta))
+        if self.moves_ends:
+            dts = pulled_times(problem.slope, times, np.where(np.isfinite(rows), rows, y), g, dy0)
+            dts = dts * (1.0 - np.sum(ends, axis=1)) + np.dot(ends, products[q + p :])
+        else:
+            dts = pulled_times(problem.slope, times, rows, _with_end(g, d[2]), dy0)
+            dts[-1] += d[1]
+        return dy0, products[q : q + p].astype(theta.dtype), dts, np.zeros(shape, y.dtype)
+
+
+def _with_end(g: NDArray[Any], dy: NDArray[Any]) -> NDArray[Any]:
+    """Return the cotangents of the states at the times (m, n), with that of the last state."""
+    return np.concatenate([g[:-1], (g[-1] + dy)[None]])
+
+
+def _ends(count: int) -> NDArray[Any]:
+    """Return how ``count`` times (m, 2) move with the first and the last."""
+    ends = np.zeros((count, 2))
+    ends[0, 0] = 1.0
+    ends[count - 1, 1] = 1.0
+    return ends
+
+
+def _whole(d: Any, x: Any) -> Any:
+    """Return a cotangent in the structure of x, with zeros for what was not used."""
+    if isinstance(x, tuple):
+        return tuple(_whole(None if d is None else d[i], x[i]) for i in range(len(x)))
+    return np.zeros_like(x) if d is None else d
+
+
+def _product(d: Any, x: Any) -> Any:
+    """Return the real inner product of a cotangent and a value of the same structure."""
+    if isinstance(x, tuple):
+        total = 0.0
+        for i in range(len(x)):
+            total = total + _product(d[i], x[i])
+        return total
+    return np.sum(np.real(np.conj(d) * x))
 
 
 def directions(y: NDArray[Any]) -> int:

@@ -87,6 +87,27 @@ def test_a_step_that_becomes_too_small_says_when_and_keeps_what_was_computed():
     assert solution.status is Status.STEP_TOO_SMALL and np.isclose(solution.t_reached, 1.0, atol=1e-4)
 
 
+@pytest.mark.parametrize("method", ["tsit5", "rodas5p", "bdf"])
+def test_a_step_below_the_limit_ends_the_solve(method):
+    """The pole of y at t = 1 needs ever shorter steps; a smooth solution does not meet the limit."""
+    with pytest.raises(
+        IntegrationFailed, match=r"a step of min_step = 1e-05 is not accurate enough at t = (0\.99|1)"
+    ) as caught:
+        odesolve(lambda t, y: y**2, 1.0, [0.0, 0.5, 2.0], method=method, min_step=1e-5)
+    solution = caught.value.solution
+    assert solution.status is Status.STEP_TOO_SMALL and "smaller than min_step" in solution.message
+    assert np.isclose(solution.y[1], 2.0, rtol=1e-3) and 0.99 < solution.t_reached < 1.01
+    assert np.isclose(
+        odesolve(lambda t, y: -y, 1.0, [0.0, 1.0], method=method, min_step=1e-5).y[-1], np.exp(-1.0), rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize("value", [-1.0, 2.0, None])
+def test_a_limit_beyond_the_largest_step_is_refused(value):
+    with pytest.raises(mo.BadInput, match=r"min_step = .*; expected a number from 0 to max_step = 1.0"):
+        odesolve(grow, 1.0, [0.0, 1.0], 1.0, min_step=value, max_step=1.0)
+
+
 def test_a_class_in_place_of_an_instance_is_named():
     with pytest.raises(mo.BadInput, match="method <class .*Tableau.*> is not known; choose one of euler"):
         odesolve(grow, 1.0, [0.0, 1.0], 1.0, method=Tableau)

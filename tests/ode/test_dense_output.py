@@ -106,3 +106,28 @@ class TestGradients:
 def test_bad_input(call, message):
     with pytest.raises(mo.BadInput, match=message):
         call()
+
+
+class TestInterpolants:
+    """The pieces between the breakpoints, also across an event that changes the state, and backwards in time."""
+
+    @pytest.mark.parametrize("ts", [[0.0, 2.5], [2.5, 0.0]], ids=["forwards", "backwards"])
+    def test_pieces_are_the_solution(self, ts):
+        event = Event(lambda t, y: y[0] - 0.5, change=lambda t, y: y + 1.0)
+        sol = odesolve(lambda t, y: y * np.cos(t), np.ones(2), ts, events=event, is_dense=True).sol
+        breaks = sol.breakpoints
+        assert breaks[0] == ts[0] and np.isclose(breaks[-1], ts[1]) and len(sol.interpolants) == len(breaks) - 1
+        for i, piece in enumerate(sol.interpolants):
+            t = 0.7 * breaks[i] + 0.3 * breaks[i + 1]
+            x = (t - sol.starts[i]) / sol.sizes[i]
+            by_hand = np.polynomial.polynomial.polyval(x, sol.polynomials[i])
+            assert np.allclose(piece(t), sol(t), rtol=1e-14) and np.allclose(by_hand, sol(t), rtol=1e-13)
+            with pytest.raises(mo.BadInput, match="outside of the span"):
+                piece(2 * breaks[i + 1] - breaks[i])
+
+    def test_their_derivative(self):
+        def value(k):
+            sol = odesolve(lambda t, y: k * y, 1.0, [0.0, 1.0], is_dense=True, rtol=1e-9).sol
+            return sol.interpolants[-1](1.0) + sol.polynomials[0, 0, 0]
+
+        assert np.isclose(mo.grad(value)(0.7), np.exp(0.7), rtol=1e-7)

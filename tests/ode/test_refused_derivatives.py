@@ -24,7 +24,7 @@ def crossing(**settings):
     return odesolve(decay, np.ones(2), [0.0, 1.0], 1.0, events=event, **settings).events[0].t[0]
 
 
-STEPS = "odesolve has no derivative with respect to rtol, atol, first_step, max_step, adjoint: they choose the steps"
+STEPS = "odesolve has no derivative with respect to rtol, atol, first_step, min_step, max_step, adjoint: they choose the steps"
 STOPS = "odesolve has no derivative with respect to tstops: .* find the time by an event, or solve in two parts"
 REFUSED = {
     "rtol": (lambda s: last(rtol=s), STEPS),
