@@ -66,8 +66,12 @@ class DenseOutput:
         >>> len(sol.interpolants) == len(sol.breakpoints) - 1, float(first(0.5).round(12)), first.polynomials[0, :3, 0].round(12).tolist()
         (True, 0.25, [0.0, 0.0, 0.25])
         """
-        parts = self.starts, self.ends, self.sizes, self.states, self.coefficients
-        return [DenseOutput(*(x[i : i + 1] for x in parts), self.leaves) for i in range(len(self.starts))]
+        found = []
+        for i in range(len(self.starts)):
+            k = slice(i, i + 1)
+            starts, ends, sizes = self.starts[k], self.ends[k], self.sizes[k]
+            found.append(DenseOutput(starts, ends, sizes, self.states[k], self.coefficients[k], self.leaves))
+        return found
 
     def derivative(self, t: Any) -> Any:
         """Return the time derivative of the dense output at t, like a call.
