@@ -6,12 +6,12 @@ is that of ``adjoint="discrete"`` with less memory: some states are held, and st
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import checkpoint, constant, nestlevel, online
+from ...core import BadInput, checkpoint, constant, lowering, nestlevel, online
 from ..consistency import consistent
 from ..events import Watch, along
 from ..loop import Run, line, powers
@@ -39,6 +39,8 @@ def checkpointed(
     """Solve with nested checkpoints for the backward sweep."""
     if nestlevel() == 0:
         return integration.run(y, args, times, watch, is_dense)
+    if watch is not None:
+        _check_uncompiled()
     steps, code, stats = _first(integration, y, args, times, watch)
     given = (integration.stepper(), integration.problem(args), y, times, steps, watch, is_dense, code == 0)
     if options.memory is not None:
@@ -48,6 +50,22 @@ def checkpointed(
         found = checkpoint(again, *given, policy=policy)
     rows, t, y, event_times, event_states, record = found
     return Run(rows, stats, code, t, y, event_times, event_states, record, [])
+
+
+@constant
+def _check_uncompiled() -> None:
+    """Events are searched for in the steps of a first solve, which takes minutes to compile beside the loop with checkpoints."""
+
+
+def _refuse() -> NoReturn:
+    raise BadInput(
+        'the gradient by adjoint="checkpoint" with events cannot be compiled in reasonable time; take adjoint="discrete" or "forward", '
+        "or leave out mo.jit"
+    )
+
+
+for _target in ("native", "xla"):
+    lowering(_check_uncompiled, _target)(_refuse)
 
 
 def again(

@@ -266,7 +266,14 @@ class TestErrors:
         for name in ["checkpoint", *CONTINUOUS]:
             assert np.isclose(mo.grad(stop)(0.5, name), -2.0, rtol=1e-5)
 
-    def test_a_compiled_adjoint_equation_with_events_is_refused(self):
-        value = mo.grad(lambda x: times_of_doses(x, "interpolating").events[0].t[0])
-        with pytest.raises(mo.MorulaError, match="the adjoint equation with events cannot be compiled"):
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("interpolating", "the adjoint equation with events cannot be compiled"),
+            ("checkpoint", 'the gradient by adjoint="checkpoint" with events cannot be compiled in reasonable time'),
+        ],
+    )
+    def test_what_is_not_compiled_is_refused(self, name, text):
+        value = mo.grad(lambda x: times_of_doses(x, name).events[0].t[0])
+        with pytest.raises(mo.MorulaError, match=text):
             mo.jit(value, target="native")(X)
