@@ -41,6 +41,7 @@ REORDERED_PAIR = (
 )
 BANDED = np.linalg.LinAlgError, "singular matrix"
 BANDED_MINOR = np.linalg.LinAlgError, "{}th leading minor not positive definite"
+BANDED_MINOR_OF_FACTOR = np.linalg.LinAlgError, "{}-th leading minor not positive definite"
 
 _OF_NUMPY: dict[str, tuple[MatrixError, ...]] = {
     "cholesky": (INDEFINITE,),

@@ -26,7 +26,7 @@ _LAZY: dict[str, tuple[str, ...]] = {
             "scipy_lapack",
             "scipy_programs",
         ),
-        *("scipy_dense_programs", "root_and_logarithm"),
+        *("scipy_dense_programs", "root_and_logarithm", "matrix_function_programs"),
     ),
     "scipy.fft": ("scipy_fourier", "scipy_compiled_fourier"),
     "scipy.sparse": ("sparse", "sparse_pairs", "sparse_equations", "sparse_solutions", "sparse_programs"),

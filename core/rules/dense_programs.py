@@ -9,7 +9,7 @@ import numpy as np
 from .factor_kernels import gram_solve
 from .kept_factors import factored, inv_factored
 from .kept_triangles import gram_by_triangle
-from .library_programs import are_matrices, expands
+from .library_programs import are_matrices, are_stacks, by_matrix, expands
 from .products import hermitian as dagger
 
 EVERYWHERE = "native", "xla"
@@ -80,14 +80,14 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     return np.count_nonzero(s > tol, axis=-1)
 
 
-def are_stacks(*arrays: Any, **constants: Any) -> bool:
-    """Whether an array is a stack of matrices of LAPACK's dtypes, and the other arguments are constants."""
+def is_stack_of_matrices(*arrays: Any, **constants: Any) -> bool:
+    """Whether an array is a matrix of a dtype of LAPACK's or a stack of them, and the other arguments are constants."""
     (a, *others) = arrays
     return not others and a.ndim >= 2 and 0 not in a.shape and a.dtype.char in "fdFD"
 
 
-expands(np.linalg.pinv, pinv, are_stacks, EVERYWHERE)
-expands(np.linalg.matrix_rank, matrix_rank, are_stacks, EVERYWHERE)
+expands(np.linalg.pinv, pinv, is_stack_of_matrices, EVERYWHERE)
+expands(np.linalg.matrix_rank, matrix_rank, is_stack_of_matrices, EVERYWHERE)
 
 
 # Condition numbers of other orders
@@ -101,11 +101,12 @@ def cond_by_inverse(x: Any, p: Any = None) -> Any:
     return np.linalg.norm(x, p) * np.linalg.norm(inv_factored(x, factors), p)
 
 
-def is_one_by_inverse(x: Any, p: Any = None) -> bool:
-    return are_matrices(x) and x.shape[0] == x.shape[1] and p in (1, -1, np.inf, -np.inf, "fro")
+def is_by_inverse(x: Any, p: Any = None) -> bool:
+    return x.ndim >= 2 and x.shape[-2] == x.shape[-1] and p in (1, -1, np.inf, -np.inf, "fro", "nuc")
 
 
-expands(np.linalg.cond, cond_by_inverse, is_one_by_inverse)
+expands(np.linalg.cond, cond_by_inverse, lambda x, p=None: are_matrices(x) and is_by_inverse(x, p))
+expands(np.linalg.cond, by_matrix(np.linalg.cond, 2), lambda x, p=None: are_stacks(2)(x) and is_by_inverse(x, p))
 
 
 # Equations of tensors

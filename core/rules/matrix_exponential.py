@@ -32,10 +32,10 @@ DEGREE_13 = (
 
 
 def scaling(a: Any) -> tuple[Any, Any]:
-    """Whether the degree is 7, and how often A is halved."""
+    """Whether the degree is 7, and how often A is halved; never, if it is not finite."""
     size = np.linalg.norm(a, 1)
     is_small = size <= LARGEST_7
-    return is_small, np.where(is_small, 0.0, np.ceil(np.log2(np.maximum(size / LARGEST_13, 1.0))))
+    return is_small, np.where(np.isfinite(size), np.ceil(np.log2(np.maximum(size / LARGEST_13, 1.0))), 0.0)
 
 
 def exponential_parts(a: Any) -> tuple[Any, Any, Any]:

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from .library_programs import expands
+from .library_programs import by_matrix, expands
 from .products import hermitian as dagger
 from .scipy_matrix_functions import logm_in_complex, sqrtm_in_complex
+from .table import as_complex
 
 DEGREE, CLOSE = 7, 0.288
 NODES, WEIGHTS = (0.5 * (x + shift) for x, shift in zip(np.polynomial.legendre.leggauss(DEGREE), (1.0, 0.0)))
@@ -24,17 +25,17 @@ MOST_ROOTS = 100
 
 
 def triangular_form(a: Any) -> Any:
-    """The complex Schur form of a matrix and its vectors; and, of a real one, whether a real eigenvalue is negative."""
+    """The complex Schur form and its vectors; of a real matrix, whether a real eigenvalue is negative, and whether there are pairs."""
     if np.iscomplexobj(a):
         form: Any = scipy.linalg.schur(a, output="complex", check_finite=False)
-        return *form, False
+        return *form, False, False
     real_form: Any = scipy.linalg.schur(a, check_finite=False)
     t, z = real_form
     beside = np.concatenate([np.zeros_like(t[:1, 0]), np.diagonal(t, -1), np.zeros_like(t[:1, 0])])
     is_single = (beside[1:] == 0) & (beside[:-1] == 0)
     is_negative = np.any(is_single & (np.diagonal(t) < 0))
     dtype = np.result_type(a.dtype, np.complex64)
-    return *complex_form(t.astype(dtype), z.astype(dtype)), is_negative
+    return *complex_form(t.astype(dtype), z.astype(dtype)), is_negative, np.any(beside != 0)
 
 
 def complex_form(t: Any, z: Any) -> tuple[Any, Any]:
@@ -76,11 +77,16 @@ def triangular_root(t: Any) -> Any:
 
 def root(a: Any) -> tuple[Any, Any]:
     """The root of one matrix as a complex one, and whether it is complex."""
-    if not np.all(np.isfinite(a)):
+    if np.all(np.isfinite(a)):
+        t, z, is_negative, _ = triangular_form(a)
+        found = z @ triangular_root(t) @ dagger(z)
+    elif np.all(np.tril(a, -1) == 0):
+        found, is_negative = triangular_root(as_complex(a)), np.any(np.real(np.diagonal(a)) < 0)
+    elif not np.any(np.isnan(a)) or (a.shape[0] == 2 and not np.iscomplexobj(a)):
+        found, is_negative = np.full_like(as_complex(a), np.nan), False
+    else:
         # SciPy's text where there is no Schur form
         raise np.linalg.LinAlgError("Internal error in scipy.linalg.sqrtm: -102")
-    t, z, is_negative = triangular_form(a)
-    found = z @ triangular_root(t) @ dagger(z)
     if np.iscomplexobj(a):
         return found, True
     return np.where(is_negative, found, np.real(found)).astype(found.dtype), is_negative
@@ -114,47 +120,64 @@ def half_difference(first: Any, second: Any) -> Any:
     return np.where(is_close, artanh + 1j * np.pi * turns, 0.5 * logarithms)
 
 
-def beside_diagonal(first: Any, second: Any, entries: Any, scale: Any) -> Any:
-    """The entries beside the diagonal of log(T) for a scale of zero, of T^scale otherwise."""
+def quotients(t: Any, of_difference: Any, at_equal: Any) -> Any:
+    """Entries beside the diagonal of a function of T, by a function of (log b - log a) / 2, and its slope where a = b."""
+    first, second = np.diagonal(t)[:-1], np.diagonal(t)[1:]
     difference = second - first
     is_equal = difference == 0
-    safe = np.where(is_equal, 1.0, difference)
-    half = half_difference(first, second)
-    if scale == 0:
-        return entries * np.where(is_equal, 1.0 / first, 2.0 * half / safe)
-    middle = np.exp(0.5 * scale * (np.log(first) + np.log(second)))
-    sinh = 0.5 * (exponential_minus_one(scale * half) - exponential_minus_one(-scale * half))
-    return entries * middle * np.where(is_equal, scale / first, 2.0 * sinh / safe)
+    of_half = of_difference(half_difference(first, second))
+    return np.diagonal(t, 1) * np.where(is_equal, at_equal / first, 2.0 * of_half / np.where(is_equal, 1.0, difference))
+
+
+def logarithm_beside_diagonal(t: Any) -> Any:
+    return quotients(t, lambda half: half, 1.0)
+
+
+def power_beside_diagonal(t: Any, exponent: Any) -> Any:
+    def sinh(half: Any) -> Any:
+        return 0.5 * (exponential_minus_one(exponent * half) - exponential_minus_one(-exponent * half))
+
+    logarithms = np.log(np.diagonal(t))
+    return np.exp(0.5 * exponent * (logarithms[:-1] + logarithms[1:])) * quotients(t, sinh, exponent)
+
+
+def near_identity(t: Any) -> tuple[Any, Any]:
+    """R = T^(1 / 2^k) - 1 and the number k of roots after which the approximants are exact to rounding."""
+    r, count = t, 0
+    while distance(r) > CLOSE and count < MOST_ROOTS:
+        r = triangular_root(r)
+        count += 1
+    return with_power_of_diagonal(r, t, 0.5**count, exponential_minus_one), count
+
+
+def with_power_of_diagonal(r: Any, t: Any, exponent: Any, of_logarithm: Any) -> Any:
+    """R with the accurate diagonal, and entries beside it, of T^exponent; ``of_logarithm`` is exp, or exp - 1 for R = T^exponent - 1."""
+    at, diagonal = np.arange(t.shape[0]), np.diagonal(t)
+    r = r.copy()
+    r[at, at] = of_logarithm(exponent * np.log(diagonal))
+    r[at[:-1], at[1:]] = power_beside_diagonal(t, exponent)
+    return r
 
 
 def triangular_logarithm(t: Any) -> Any:
     n = t.shape[0]
     at = np.arange(n)
     t[at, at] = np.where(np.diagonal(t) == 0, 1e-20, np.diagonal(t))  # as SciPy does
-    r, count = t, 0
-    while distance(r) > CLOSE and count < MOST_ROOTS:
-        r = triangular_root(r)
-        count += 1
-    scale = 0.5**count
-    diagonal, entries = np.diagonal(t), np.diagonal(t, 1)
-    first, second = diagonal[:-1], diagonal[1:]
-    r = r.copy()
-    r[at, at] = exponential_minus_one(scale * np.log(diagonal))
-    r[at[:-1], at[1:]] = beside_diagonal(first, second, entries, scale)
+    r, count = near_identity(t)
     total = np.zeros_like(r)
     for node, weight in zip(NODES, WEIGHTS):
         left = np.eye(n) + node * r
         total = total + weight * scipy.linalg.solve_triangular(left, r, check_finite=False)
-    total = total / scale
-    total[at, at] = np.log(diagonal)
-    total[at[:-1], at[1:]] = beside_diagonal(first, second, entries, 0.0)
+    total = total * 2.0**count
+    total[at, at] = np.log(np.diagonal(t))
+    total[at[:-1], at[1:]] = logarithm_beside_diagonal(t)
     return total
 
 
 def logarithm(a: Any) -> tuple[Any, Any]:
     """The logarithm of one matrix as a complex one of double precision, and whether it is complex."""
     wide = a.astype(np.complex128 if np.iscomplexobj(a) else np.float64)
-    t, z, _ = triangular_form(wide)
+    t, z, _, _ = triangular_form(wide)
     found = z @ triangular_logarithm(t.copy()) @ dagger(z)
     if np.iscomplexobj(a):
         return found, True
@@ -165,18 +188,13 @@ def logarithm(a: Any) -> tuple[Any, Any]:
 # Functions of stacks
 
 
-def of_each(function: Any, A: Any) -> tuple[Any, Any]:
+def of_each(function: Any, A: Any, *rest: Any) -> tuple[Any, Any]:
     """A function of each matrix of a stack, and whether all results are real."""
     if A.ndim == 2:
-        found, is_complex = function(A)
+        found, is_complex = function(A, *rest)
         return found, np.logical_not(is_complex)
-    given = np.reshape(A, (-1, *A.shape[-2:]))
-    dtype = np.result_type(A.dtype, np.complex64) if function is root else np.complex128
-    found, any_complex = np.zeros(given.shape, dtype), False
-    for k in range(given.shape[0]):
-        found[k], is_complex = function(given[k])
-        any_complex = any_complex | is_complex
-    return np.reshape(found, A.shape), np.logical_not(any_complex)
+    found, are_complex = by_matrix(lambda a: function(a, *rest), 2)(A)
+    return found, np.logical_not(np.any(are_complex))
 
 
 def sqrtm_by_schur(A: Any) -> Any:
@@ -192,20 +210,16 @@ def are_square(*arrays: Any, **constants: Any) -> bool:
     return not constants and a.ndim >= 2 and a.shape[-1] > 1 and 0 not in a.shape and a.dtype.char in "fdFD"
 
 
-def are_double(*arrays: Any, **constants: Any) -> bool:
-    """Whether the logarithm is SciPy's: in single precision, rounding decides whether it is complex."""
-    return are_square(*arrays, **constants) and arrays[0].dtype.char in "dD"
+def are_known_kinds(*arrays: Any, **constants: Any) -> bool:
+    """Whether the logarithm is SciPy's: that of real numbers of single precision is real or complex as rounding decides."""
+    return are_square(*arrays, **constants) and arrays[0].dtype.char in "dFD"
 
 
 def are_complex(*arrays: Any, **constants: Any) -> bool:
     return are_square(*arrays, **constants) and arrays[0].dtype.kind == "c"
 
 
-def are_complex_double(*arrays: Any, **constants: Any) -> bool:
-    return are_square(*arrays, **constants) and arrays[0].dtype.char == "D"
-
-
 expands(sqrtm_in_complex, sqrtm_by_schur, are_square)
-expands(logm_in_complex, logm_by_schur, are_double)
+expands(logm_in_complex, logm_by_schur, are_known_kinds)
 expands(scipy.linalg.sqrtm, lambda A: of_each(root, A)[0], are_complex)
-expands(scipy.linalg.logm, lambda A: of_each(logarithm, A)[0], are_complex_double)
+expands(scipy.linalg.logm, lambda A: of_each(logarithm, A)[0], are_complex)

@@ -1,4 +1,4 @@
-"""Programs of ``scipy.linalg``'s norms, pseudo-inverses and RQ for back ends that have code for the decompositions in them.
+"""Programs of ``scipy.linalg``'s norms, pseudo-inverses, RQ, and functions of stacks for back ends that have code for the decompositions in them.
 
 The cut-offs below which singular values count as zero are those of SciPy.
 """
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from .dense_programs import EVERYWHERE, are_stacks, hermitian_pseudo_inverse, is_not_empty, pseudo_inverse
-from .library_programs import are_matrices, expands, refuse_not_finite
+from .dense_programs import EVERYWHERE, hermitian_pseudo_inverse, is_not_empty, is_stack_of_matrices, pseudo_inverse
+from .library_programs import OR_VECTOR, are_matrices, expands, refuse_not_finite, treats_stacks
 from .products import hermitian as dagger
 
 # Norms
@@ -65,8 +65,8 @@ def pinvh(
     return (found, np.sum(np.abs(lam) > cut, axis=-1)) if return_rank else found
 
 
-expands(scipy.linalg.pinv, scipy_pinv, are_stacks, EVERYWHERE)
-expands(scipy.linalg.pinvh, pinvh, are_stacks, EVERYWHERE)
+expands(scipy.linalg.pinv, scipy_pinv, is_stack_of_matrices, EVERYWHERE)
+expands(scipy.linalg.pinvh, pinvh, is_stack_of_matrices, EVERYWHERE)
 
 
 # RQ
@@ -88,3 +88,38 @@ def rq(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
 
 
 expands(scipy.linalg.rq, rq, are_matrices, EVERYWHERE)
+
+
+# The inverse of a matrix that is assumed to be diagonal
+
+
+def inv_of_diagonal(
+    a: Any, overwrite_a: bool = False, check_finite: bool = True, *, assume_a: Any = None, lower: bool = False
+) -> Any:
+    """SciPy returns the elements beside the diagonal unchanged."""
+    refuse_not_finite(check_finite, a)
+    diagonal = np.diagonal(a)
+    if np.any(diagonal == 0):
+        raise np.linalg.LinAlgError("A singular matrix detected: slice(s) [0] are singular.")
+    return np.where(np.eye(a.shape[0], dtype=bool), 1 / diagonal, a)
+
+
+def is_diagonal(*arrays: Any, **constants: Any) -> bool:
+    return are_matrices(*arrays) and constants.get("assume_a") == "diagonal"
+
+
+expands(scipy.linalg.inv, inv_of_diagonal, is_diagonal)
+
+
+# Stacks
+
+treats_stacks(
+    *(scipy.linalg.hessenberg, scipy.linalg.rq, scipy.linalg.lu, scipy.linalg.lu_factor, scipy.linalg.polar),
+    *(scipy.linalg.eig_banded, scipy.linalg.eigvals_banded, scipy.linalg.cholesky_banded, scipy.linalg.schur),
+)
+treats_stacks(scipy.linalg.eigh_tridiagonal, scipy.linalg.eigvalsh_tridiagonal, axes=(1, 1))
+treats_stacks(
+    *(scipy.linalg.lstsq, scipy.linalg.solveh_banded, scipy.linalg.solve_banded, scipy.linalg.solve_triangular),
+    axes=(2, OR_VECTOR),
+)
+treats_stacks(scipy.linalg.solve_sylvester, axes=(2, 2, 2))

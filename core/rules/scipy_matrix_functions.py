@@ -1,12 +1,7 @@
 """Derivatives of ``scipy.linalg``'s matrix functions, matrix equations and matrices of a given structure.
 
-A function f of a matrix has the Frechet derivative L(A, E) in the direction E, which is the upper right block of
-
-    f([[A, E], [0, A]]) = [[f(A), L(A, E)], [0, f(A)]]
-
-(R. Mathias, "A chain rule for matrix functions and applications", SIAM J. Matrix Anal. 17, 1996).  The pullback is
-L(A^H, dY) (N. Higham, "Functions of Matrices", 2008, section 3.2).  It needs no eigenvalues, so repeated ones and
-matrices without a basis of eigenvectors need no special case.
+The pullback of a function of a matrix is its Frechet derivative at A^H (``frechet_derivatives``).  It needs no eigenvalues, so
+repeated ones and matrices without a basis of eigenvectors need no special case.
 
 The solution of a linear matrix equation has a pullback that solves the conjugate-transposed equation once: Sylvester,
 Lyapunov, and Riccati, where that is the Lyapunov equation of the closed loop (T.-C. Kao and G. Hennequin, "Automatic
@@ -15,7 +10,6 @@ differentiation of Sylvester, Lyapunov, and algebraic Riccati equations", arXiv:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +17,7 @@ import scipy.linalg
 
 from ..errors import NoDerivative
 from .factor_kernels import expm_frechet, upper_block
+from .frechet_derivatives import expm_derivative, logm_derivative, power_derivative, signm_derivative
 from .kept_decompositions import (
     hermitian_equation,
     is_equation,
@@ -42,30 +37,10 @@ from .table import as_complex, instead, joint, model, real_or_complex, runs_comp
 # Matrix functions
 
 
-def frechet_adjoint(function: Callable[[Any], Any], a: Any, dy: Any) -> Any:
-    """L(A^H, dY), with dY scaled by a power of two to about 1, since the algorithm depends on the block's norm."""
-    n = a.shape[-1]
-    size = np.max(np.abs(dy), initial=0.0)
-    scale = 2.0 ** np.floor(np.log2(np.where(size > 0, size, 1.0)))
-    return scale * function(upper_block(dagger(a), dy / scale))[..., :n, n:]
-
-
-def scaled_expm(a: Any) -> Any:
-    """The exponential by squaring that of A / 2^s, of norm 1 at most: SciPy's own loses up to three digits at larger norms."""
-    size = np.max(np.sum(np.abs(a), axis=-2), axis=-1, initial=0.0)
-    if not np.any(size > 1.0):
-        return scipy.linalg.expm(a)
-    halvings = np.ceil(np.log2(np.maximum(size, 1.0)))[..., None, None]
-    y = scipy.linalg.expm(a * (0.5**halvings).astype(a.real.dtype))
-    for k in range(int(np.max(halvings))):
-        y = np.where(k < halvings, y @ y, y)
-    return y
-
-
 def expm_pullback(dy: Any, y: Any, A: Any) -> Any:
     if np.ndim(A) == 2 and np.shape(A)[0] > SMALL_ORDER:
         return expm_frechet(dagger(np.asarray(A)), dy)
-    return frechet_adjoint(scaled_expm, np.asarray(A), dy)
+    return expm_derivative(dagger(np.asarray(A)), dy)
 
 
 def refuse_singular(a: Any, function: str, where: Any = True) -> None:
@@ -77,7 +52,7 @@ def refuse_singular(a: Any, function: str, where: Any = True) -> None:
 
 def logm_pullback(dy: Any, y: Any, A: Any) -> Any:
     refuse_singular(np.asarray(A), "logm")
-    return frechet_adjoint(scipy.linalg.logm, np.asarray(A), dy)
+    return logm_derivative(dagger(np.asarray(A)), dy)
 
 
 def sqrtm_pullback(dy: Any, y: Any, A: Any) -> Any:
@@ -91,15 +66,14 @@ def sqrtm_pullback(dy: Any, y: Any, A: Any) -> Any:
 
 
 def signm_pullback(dy: Any, y: Any, A: Any) -> Any:
-    return frechet_adjoint(scipy.linalg.signm, np.asarray(A), dy)
+    return signm_derivative(dagger(np.asarray(A)), dy)
 
 
 def fractional_matrix_power_pullback(dy: Any, y: Any, A: Any, t: Any) -> tuple[Any, Any]:
     A = np.asarray(A)
     # SciPy's algorithm for singular matrices takes no repeated eigenvalues, and those of the block are.
     refuse_singular(A, "fractional_matrix_power with an exponent that is not an integer", t != np.floor(t))
-    da = frechet_adjoint(lambda a: scipy.linalg.fractional_matrix_power(a, t), A, dy)
-    return da, np.sum(np.conj(scipy.linalg.logm(A) @ y) * dy)
+    return power_derivative(dagger(A), dy, t), np.sum(np.conj(scipy.linalg.logm(A) @ y) * dy)
 
 
 def polar_pullback(dy: Any, y: Any, a: Any, side: str = "right") -> Any:

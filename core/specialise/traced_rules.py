@@ -46,7 +46,8 @@ def trace_program(
     trace.frames.append(builder.out)
     Trace.stack.append(trace)
     try:
-        return _values(trace, trace.calls.interpret(program, _wrapped(trace, tuple(args)), constants))  # type: ignore[arg-type]
+        found: Any = trace.calls.interpret(program, _wrapped(trace, tuple(args)), constants)  # type: ignore[arg-type]
+        return tuple(map(trace.value, found)) if isinstance(found, (tuple, list)) else trace.value(found)
     except OneOf as error:
         raise error.raised.errors[0] from None
     finally:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.dynamic import Operation
-from ...ir.matrix_errors import BANDED_MINOR, MatrixError
+from ...ir.matrix_errors import BANDED_MINOR, BANDED_MINOR_OF_FACTOR, MatrixError
 from .elements import convert, is_complex, literal, register
 from .factorisations import BLOCK, emits_where, options_of, put_matrix, put_vector, real_part, select_element
 from .function import FunctionCode
@@ -50,6 +50,17 @@ def _solveh_banded(f: FunctionCode, op: Operation) -> None:
     status = lapack.call("pbsv", letter, n, band.rows - 1, columns, band, band.rows, sides, n)
     f.fail_if(failed(f, status), *BANDED_MINOR, [(status, INTEGER)])
     system.store([], lambda i, j: sides.load(code, i, j))
+
+
+@emits_where("scipy.linalg._decomp_cholesky.cholesky_banded", _has_lapacks_result, False, "fdFD")
+def _cholesky_banded(f: FunctionCode, op: Operation) -> None:
+    check_finite(f, op)
+    lapack, (out,) = Lapack(f, op.positional[0].type.dtype), _outputs(f, op)
+    band = _copied(f, op, lapack)
+    letter = "L" if options_of(op).get("lower") else "U"
+    status = lapack.call("pbtrf", letter, band.columns, band.rows - 1, band, band.rows)
+    f.fail_if(failed(f, status), *BANDED_MINOR_OF_FACTOR, [(status, INTEGER)])
+    put_matrix(f.code, out, [], band)
 
 
 # Eigenvalues of bands and of three diagonals
