@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.linalg._matfuncs_inv_ssq  # loaded by SciPy only once it computes a logarithm
 
 from .factor_kernels import upper_block
 from .library_programs import are_matrices, are_stacks, by_matrix, expands
@@ -48,8 +49,15 @@ def expm_derivative(a: Any, e: Any) -> Any:
     return upper_right(scaled_expm, a, e)
 
 
+def logm_without_estimate(blocks: Any) -> Any:
+    """SciPy's logarithm without its estimate of the error, which takes the exponential and overflows where derivatives are large."""
+    n = blocks.shape[-1]
+    found = [scipy.linalg._matfuncs_inv_ssq._logm(block) for block in np.reshape(blocks, (-1, n, n))]
+    return np.reshape(np.array(found), blocks.shape)
+
+
 def logm_derivative(a: Any, e: Any) -> Any:
-    return upper_right(lambda block: scipy.linalg.logm(as_complex(block)), a, e)
+    return upper_right(lambda block: logm_without_estimate(as_complex(block)), a, e)
 
 
 def signm_derivative(a: Any, e: Any) -> Any:
@@ -105,4 +113,9 @@ def are_not_empty(a: Any, *rest: Any, **constants: Any) -> bool:
 
 expands(expm_derivative, expm_derivative_by_parts, are_matrices)
 expands(expm_derivative, by_matrix(expm_derivative, 2, 2), are_stacks(2, 2))
-expands((logm_derivative, signm_derivative, power_derivative), None, are_not_empty)
+def logm_derivative_by_logm(a: Any, e: Any) -> Any:
+    return upper_right(lambda block: scipy.linalg.logm(as_complex(block)), a, e)
+
+
+expands(logm_derivative, logm_derivative_by_logm, are_not_empty)
+expands((signm_derivative, power_derivative), None, are_not_empty)
