@@ -113,6 +113,8 @@ def are_not_empty(a: Any, *rest: Any, **constants: Any) -> bool:
 
 expands(expm_derivative, expm_derivative_by_parts, are_matrices)
 expands(expm_derivative, by_matrix(expm_derivative, 2, 2), are_stacks(2, 2))
+
+
 def logm_derivative_by_logm(a: Any, e: Any) -> Any:
     return upper_right(lambda block: scipy.linalg.logm(as_complex(block)), a, e)
 

@@ -52,7 +52,10 @@ def test_functions_of_a_matrix(f, a, monkeypatch):
 def inverses(a):
     both = np.stack([a, a.T + 1])
     return size(
-        linalg.inv(a, assume_a="diagonal"), np.linalg.cond(a, "nuc"), np.linalg.cond(both, 1), np.linalg.cond(both, "fro")
+        linalg.inv(a, assume_a="diagonal"),
+        np.linalg.cond(a, "nuc"),
+        np.linalg.cond(both, 1),
+        np.linalg.cond(both, "fro"),
     )
 
 
@@ -61,7 +64,9 @@ def bands(a):
     upper, lower = linalg.cholesky_banded(band), linalg.cholesky_banded(band[::-1], lower=True)
     solved = linalg.cho_solve_banded((upper, False), a), linalg.cho_solve_banded((lower, True), a[0])
     both = np.stack([band, band - a[2:4] / 9])
-    return size(upper, lower, *solved, linalg.cholesky_banded(both), linalg.solveh_banded(both, a), *linalg.eig_banded(both))
+    return size(
+        upper, lower, *solved, linalg.cholesky_banded(both), linalg.solveh_banded(both, a), *linalg.eig_banded(both)
+    )
 
 
 def stacks(a):
