@@ -58,6 +58,8 @@ def times_of_doses(x, adjoint, **options):
 
 X = np.array([1.3, 0.9, 0.6])
 
+STOP = Event(low, is_terminal=True)
+
 
 @pytest.mark.parametrize("name", OTHERS)
 class TestClosedForms:
@@ -238,6 +240,24 @@ class TestTheSameSteps:
             return odesolve(relax, START, [0.0, 1.0], p, adjoint=adjoint, **given).y[-1, 0]
 
         agree(value, ON_THE_STEPS)
+
+    @pytest.mark.parametrize(
+        ("name", "seen"),
+        [
+            (
+                "checkpoint",
+                lambda x, **given: odesolve(decay, x[0], [0.0, 1.0], x[1], x[2], is_dense=True, **given).sol(0.5),
+            ),
+            (
+                "forward",
+                lambda x, **given: odesolve(decay, x[0], [0.0, 9.0], x[1], x[2], events=STOP, **given).t_reached,
+            ),
+        ],
+    )
+    def test_compiled(self, name, seen):
+        f = mo.value_and_grad(lambda x: seen(x, method="bosh3", rtol=1e-4, adjoint=name))
+        found, expected = mo.jit(f, target="native")(X), f(X)
+        assert np.isclose(found[0], expected[0], rtol=1e-12) and np.allclose(found[1], expected[1], rtol=1e-10)
 
 
 class TestErrors:
