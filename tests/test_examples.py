@@ -27,6 +27,7 @@ CHECKED_WITH_THEIR_PACKAGE |= {
     "kepler_million_steps",
     "beam_on_soil",
     "missing_interaction",
+    "neural_sde",
 }  # in tests/ode
 CHECKED_WITH_THEIR_PACKAGE |= {"robust_nist_fit", "portfolio", "meta_learning", "bundle_adjustment"}  # in tests/optim
 SCRIPTS = sorted(

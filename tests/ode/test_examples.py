@@ -126,3 +126,13 @@ def test_the_missing_interaction_is_found_as_a_formula(tmp_path):
     assert np.allclose(coefficients[:, 3], example.TRUE, rtol=0.02)
     assert example.extrapolation_error(coefficients) < 0.1
     assert drawn(example.draw, tmp_path / "picture.png", seen, model, coefficients)
+
+
+def test_drift_and_noise_of_a_double_well_are_learned_from_transitions():
+    """The full search takes half a minute; on a part of the data, drift and noise already have the size of the true ones."""
+    example = load("neural_sde")
+    grid = np.linspace(-2.5, 2.5, 5001)
+    assert abs(np.sum(example.density(grid)) * (grid[1] - grid[0]) - 1.0) < 1e-3
+    found = example.learned(example.observed(300), 60)
+    in_drift, in_diffusion = example.errors(found.x)
+    assert in_drift < 0.5 and in_diffusion < 0.25
