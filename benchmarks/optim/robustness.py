@@ -32,7 +32,7 @@ SIX = 6.0
 
 @cache
 def slopes_of(r: Any) -> Jacobian:
-    """The Jacobian of the residuals, compiled: with the eager one, the table takes an hour."""
+    """The Jacobian of the residuals, compiled once for all fits, since most of the time would be spent in the eager one."""
     return mo.jit(mo.jacobian(r), target="native")
 
 
