@@ -1,9 +1,9 @@
 """Find cameras and points in space from pictures: bundle adjustment with a sparse Jacobian.
 
-Eight cameras on an arc look at 60 points; generated pictures hold the places of the points with an error of half a pixel. Turned and moved
+Eight cameras on an arc look at 400 points; generated pictures hold the places of the points with an error of half a pixel. Turned and moved
 cameras and displaced points are the start; Levenberg-Marquardt steps minimise the reprojection errors. A picture of a point depends on one
-camera and one point, so a row of the Jacobian has at most nine entries of 221, which a few products find from the source of this file.
-The pictures determine the scene but for a motion and a scale: these are fixed by the first camera and one coordinate of the second.
+camera and one point, so a row of the Jacobian has at most nine entries of 1,241. A few products compute them all, and each step
+eliminates the points first. The pictures determine the scene but for a motion and a scale: these are fixed by the first camera and one coordinate of the second.
 
 Geometry: R. Hartley, A. Zisserman, Multiple View Geometry, 2nd ed. (2004), sections 6.1 and 18.1; B. Triggs et al., Bundle adjustment: a modern
 synthesis, Vision Algorithms (2000) 298-372; rotations by O. Rodrigues' formula.
@@ -17,10 +17,9 @@ import sys
 
 import numpy as np
 
-import morula as mo
 from morula.optim import least_squares
 
-CAMERAS, POINTS, NOISE = 8, 60, 0.5
+CAMERAS, POINTS, NOISE = 8, 400, 0.5
 FOCAL = 800.0
 """The focal length in pixels; the noise is in pixels, too."""
 FIXED = 7
@@ -51,7 +50,7 @@ def projected(cameras, points):
 
 
 def scene():
-    """Return cameras (8, 6) on an arc of radius 6 that look at the origin, and points (60, 3) on two walls of a house."""
+    """Return cameras (8, 6) on an arc of radius 6 that look at the origin, and points (400, 3) on two walls of a house."""
     rng = np.random.default_rng(4)
     turns = np.linspace(-0.6, 0.7, CAMERAS)
     cameras = np.stack([np.array([0.0, 0.0, 6.0, 0.02 * np.sin(5 * a), a, 0.01]) for a in turns])
@@ -63,7 +62,7 @@ def scene():
 
 
 def joined(cameras, points):
-    """Return the unknowns, (221,)."""
+    """Return the unknowns, (1241,)."""
     return np.concatenate([cameras.reshape(-1)[FIXED:], points.reshape(-1)])
 
 
@@ -77,14 +76,8 @@ def misfits(x, known, pictures):
     return (projected(*parted(x, known)) - pictures).reshape(-1)
 
 
-slopes = mo.sparse_jacobian(misfits)
-
-
 def adjusted(start, known, pictures):
-    def jacobian(x, known, pictures):
-        return slopes(x, known, pictures).toarray()
-
-    return least_squares(misfits, start, known, pictures, jacobian=jacobian)
+    return least_squares(misfits, start, known, pictures, jacobian="sparse")
 
 
 def disturbed(cameras, points):
@@ -108,7 +101,7 @@ def solved():
 
 def main(picture: str | None = None) -> None:
     cameras, points, start, known, pictures, fit = solved()
-    J = slopes(fit.x, known, pictures)
+    J = fit.jacobian
     print(
         f"{len(fit.x)} unknowns, {J.shape[0]} residuals; {J.nnz} entries of the Jacobian, {100 * J.nnz / np.prod(J.shape):.1f} %"
     )
