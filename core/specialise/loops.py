@@ -15,6 +15,7 @@ from __future__ import annotations
 import operator
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,11 +94,14 @@ class Loop:
             self.begin(slot)
         around = self.trace.lessons
         for _ in range(MOST):
-            self.trace.lessons = Lessons(self.inside)
+            lessons = self.trace.lessons = Lessons(self.inside)
             try:
                 self.attempt()
+                around.ties += lessons.ties  # the attempt at the loop around may be given up
                 return
             except Retry as retry:
+                for undo in reversed(lessons.ties):
+                    undo()
                 if retry.loop is not self:
                     raise
             finally:
@@ -266,10 +270,14 @@ class Loop:
                     self.tie(x, slot.tied)
 
     def tie(self, x: Any, text: str) -> None:
+        ties, tied = self.trace.lessons.ties, self.trace.tied
         if isinstance(x, Array):
+            ties.append(partial(setattr, x.storage, "tied", x.storage.tied))
             x.storage.tied = text
         else:
-            self.trace.tied[id(x)] = x, text
+            before = tied.get(id(x))
+            ties.append(partial(tied.pop, id(x)) if before is None else partial(tied.__setitem__, id(x), before))
+            tied[id(x)] = x, text
 
     def name_of(self, holder: Any) -> str:
         """Return the variable that holds an object, for messages."""

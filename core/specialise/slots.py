@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,6 +152,9 @@ class Lessons:
         self.before = before or {}  # those of the previous attempt
         self.found: dict[Any, Lesson] = {}
         self.counts: Counter[Any] = Counter()
+        self.ties: list[
+            Callable[[], Any]
+        ] = []  # what undoes the ties of objects from before, if the attempt is given up
 
     def next(self, node: Any, kind: str) -> tuple[Lesson | None, Lesson]:
         """Return the lesson of the previous attempt about a loop that is met now, and the one to be filled."""

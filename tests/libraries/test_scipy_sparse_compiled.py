@@ -487,3 +487,16 @@ def test_an_operator_of_functions_that_the_program_makes(path: str) -> None:
         return np.sum((A @ b) ** 2 + A.H @ b) + np.sum(mo.linalg.gmres(A, b).x ** 2)
 
     check_gradient(path, of, np.array([[4.0, 1.0, 0.0], [-1.0, 5.0, 2.0], [0.5, 0.0, 6.0]]), np.array([1.0, -2.0, 3.0]))
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_scipys_own_conjugate_gradients(path: str, is_sparse: bool) -> None:
+    """The iterations are differentiated as they are written."""
+    a = np.diag(np.full(5, 3.0)) - np.diag(np.ones(4), 1) - np.diag(np.ones(4), -1)
+    fixed = sp.csr_array(a) if is_sparse else a
+
+    def of(b: Any) -> Any:
+        return np.sum(np.sin(linalg.cg(fixed, b, rtol=1e-12)[0]))
+
+    check_gradient(path, of, np.linspace(0.1, 1.0, 5))

@@ -207,3 +207,43 @@ def test_a_reshape_is_a_view_where_that_of_the_given_array_is(make, target):
     value = reshaped_and_written(expected, 9.0)
     assert mo.jit(reshaped_and_written, target=target)(given, 9.0) == value
     assert np.array_equal(given, expected)
+
+
+def returned_from_a_loop_whose_first_iteration_is_another(b, n):
+    x, r, p = np.zeros_like(b), b.copy(), None
+    for i in range(n):
+        if np.linalg.norm(r) < 0.01:
+            return x, i
+        if i > 0:
+            p *= 0.5
+            p += r
+        else:
+            p = np.empty_like(r)
+            p[:] = r[:]
+        x += p
+        r -= 0.5 * p
+    return x, n
+
+
+def returned_from_a_loop_inside(b, n):
+    x, total, q = np.zeros_like(b), 0.0, None
+    for i in range(n):
+        q = b * 0.5 if q is None else q * 0.5
+        for j in range(3):
+            if total > 2.0:
+                return x, i + j
+            total += np.sum(q)
+        x += q
+    return x, n
+
+
+@pytest.mark.parametrize("n", [0, 1, 20])
+@pytest.mark.parametrize("f", [returned_from_a_loop_whose_first_iteration_is_another, returned_from_a_loop_inside])
+def test_an_attempt_at_a_loop_that_is_given_up_ties_nothing(value, f, n):
+    """The first attempts take what is returned in the loop for a second name of an array that iterations write to."""
+
+    def of(b, n):
+        x, i = f(b, n)
+        return np.sum(np.sin(x)) + i
+
+    value(of, A, n)
