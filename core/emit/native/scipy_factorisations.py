@@ -1,4 +1,5 @@
-"""Factorisations of ``scipy.linalg`` with their options by LAPACK, without Python: Hermitian eigenvalues, singular values, QR."""
+"""Factorisations of ``scipy.linalg`` with their options by LAPACK, without Python: Hermitian eigenvalues, singular values, QR,
+factors of indefinite matrices."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from ...ir.dynamic import Operation
 from ...ir.matrix_errors import NO_SVD, NOT_DEFINITE_PAIR, WITHOUT_EIGENVALUES
+from ...rules.scipy_indefinite import indefinite_factors
 from .assembly import Code
 from .elements import Element, convert, is_complex
 from .factorisations import BLOCK, emits_where, options_of, put_matrix, put_vector, real_part, select_element
@@ -183,3 +185,26 @@ def _qr(f: FunctionCode, op: Operation) -> None:
 def _above(code: Code, matrix: Columns, ij: list[str], dtype: np.dtype) -> Element:
     inside = code.value(f"icmp sle i64 {ij[0]}, {ij[1]}")
     return select_element(code, inside, matrix.load(code, ij[0], ij[1]), dtype)
+
+
+# Symmetric and Hermitian matrices that are not definite
+
+
+@emits_where(indefinite_factors, lambda op: True, False, "fdFD")
+def _indefinite_factors(f: FunctionCode, op: Operation) -> None:
+    (a,), code, options = op.positional, f.code, options_of(op)
+    dtype, n = a.type.dtype, a.type.shape[0]
+    out = [f.memory(r) for r in op.results]
+    f.values.update(zip(op.results, out))
+    lapack, entry = Lapack(f, dtype), entries(f, f.array(a), dtype, 0)
+    factors, exchanged = lapack.matrix(n, n), lapack.integers(n)
+    factors.fill(code, lambda i, j: entry([], i, j))
+    name = "hetrf" if options["hermitian"] and is_complex(dtype) else "sytrf"
+    letter = "L" if options["lower"] else "U"
+    lapack.call(name, letter, n, factors, n, exchanged, lapack.vector(BLOCK * n, dtype), BLOCK * n)
+    put_matrix(code, out[0], [], factors)
+    kind = op.results[1].type.dtype
+    code.nest(
+        [str(n)],
+        lambda i: out[1].store(code, i, convert(code, exchanged.compute_flat(code, i[0]), INTEGER, kind)),
+    )
