@@ -83,11 +83,10 @@ def eigs(
     n = A.shape[0]
     dims = dimensions(n, k, block, size)
     is_inverse = M is not None and sigma is not None
-    T = None
+    T: Any = None
     if sigma is not None and (is_inverse or dims is not None):
         T = inverse_of(name, A, M, sigma, False) if inverse is None else as_operator(inverse, f"{name}: inverse")
-    if is_inverse:
-        # M may be singular.
+    if M is not None and sigma is not None:  # M may be singular
         standard = Differentiated(Sum(A, Scaled(-stop_gradient(sigma), M)), T) @ M
     else:
         standard = A if M is None else without_mass(A, M)
