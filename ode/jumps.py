@@ -14,7 +14,7 @@ from .arguments import times_of
 from .events import Event
 from .solution import Happened, IntegrationFailed, Solution
 from .solve import odesolve
-from .uncompiled import refused_when_compiled
+from .uncompiled import outside_of_programs, refused_when_compiled
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,12 @@ def jumpsolve(
 
 refused_when_compiled(
     jumpsolve,
-    "the compiler takes many minutes for events that draw random numbers",
-    "f",
-    ". For many seeds see ode.ensemble with target='python' and an executor",
+    outside_of_programs(
+        jumpsolve,
+        "the compiler takes many minutes for events that draw random numbers",
+        "f",
+        ". For many seeds see ode.ensemble with target='python' and an executor",
+    ),
 )
 
 

@@ -355,9 +355,8 @@ class _Gathered:
     def __init__(self, trace: Any, what: str) -> None:
         self.trace, self.what = trace, what
         self.sums: list[Value] = []
-        self.met: dict[
-            int, tuple[int, int, Any]
-        ] = {}  # of each holder: where its leaves begin and end, and its cotangent
+        # Of each holder: where its leaves begin and end, and its cotangent.
+        self.met: dict[int, tuple[int, int, Any]] = {}
 
     def add(self, x: Any, dx: Any, at: int) -> int:
         """Add the cotangent of x, whose leaves begin at ``at``; return where the next ones begin."""

@@ -152,9 +152,8 @@ class Lessons:
         self.before = before or {}  # those of the previous attempt
         self.found: dict[Any, Lesson] = {}
         self.counts: Counter[Any] = Counter()
-        self.ties: list[
-            Callable[[], Any]
-        ] = []  # what undoes the ties of objects from before, if the attempt is given up
+        # What undoes the ties of objects from before, if the attempt is given up.
+        self.ties: list[Callable[[], Any]] = []
 
     def next(self, node: Any, kind: str) -> tuple[Lesson | None, Lesson]:
         """Return the lesson of the previous attempt about a loop that is met now, and the one to be filled."""

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import BadInput, constant, implicit, lowering, stop_gradient
+from ...core import constant, implicit, stop_gradient
 from ..events import Watch
 from ..loop import Run
+from ..uncompiled import refused_when_compiled
 
 if TYPE_CHECKING:
     from ..integration import Integration
@@ -74,15 +75,11 @@ def between_events(
     return Run(run.rows + moved, run.stats, run.code, t, y, event_times, event_states, [], [])
 
 
-def _refuse(*args: Any) -> NoReturn:
-    raise BadInput(
-        "the adjoint equation with events cannot be compiled: the events divide the solve into parts; take "
-        'adjoint="discrete", "checkpoint" or "forward"'
-    )
-
-
-for _target in ("native", "xla"):
-    lowering(between_events, _target)(_refuse)
+refused_when_compiled(
+    between_events,
+    "the adjoint equation with events cannot be compiled: the events divide the solve into parts; take "
+    'adjoint="discrete", "checkpoint" or "forward"',
+)
 
 
 def flow(rhs: Callable[[Any, NDArray[Any]], NDArray[Any]], t: Any, s: Any, y: NDArray[Any]) -> NDArray[Any]:

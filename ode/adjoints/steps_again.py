@@ -6,16 +6,17 @@ is that of ``adjoint="discrete"`` with less memory: some states are held, and st
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core import BadInput, checkpoint, constant, lowering, nestlevel, online
+from ...core import checkpoint, constant, nestlevel, online
 from ..consistency import consistent
 from ..events import Watch, along
 from ..loop import Run, line, powers
 from ..problem import Problem
+from ..uncompiled import refused_when_compiled
 from .options import Adjoint
 
 if TYPE_CHECKING:
@@ -57,15 +58,11 @@ def _check_uncompiled() -> None:
     """Events are searched for in the steps of a first solve, which takes minutes to compile beside the loop with checkpoints."""
 
 
-def _refuse() -> NoReturn:
-    raise BadInput(
-        'the gradient by adjoint="checkpoint" with events cannot be compiled in reasonable time; take adjoint="discrete" or "forward", '
-        "or leave out mo.jit"
-    )
-
-
-for _target in ("native", "xla"):
-    lowering(_check_uncompiled, _target)(_refuse)
+refused_when_compiled(
+    _check_uncompiled,
+    'the gradient by adjoint="checkpoint" with events cannot be compiled in reasonable time; take adjoint="discrete" or "forward", '
+    "or leave out mo.jit",
+)
 
 
 def again(

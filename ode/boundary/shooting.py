@@ -14,7 +14,7 @@ from ..dense_output import DenseOutput
 from ..methods import Method
 from ..solution import Solution
 from ..solve import odesolve
-from ..uncompiled import refused_when_compiled
+from ..uncompiled import outside_of_programs, refused_when_compiled
 from .newton import BoundaryStatus, attached, block_matrix, newton
 from .solve import BoundaryProblemFailed, BoundarySolution, checked
 
@@ -134,4 +134,6 @@ def _check_guess(problem: Shooting, y: NDArray[Any]) -> None:
             )
 
 
-refused_when_compiled(shoot, "its equations are solved by sparse factors", "f and conditions")
+refused_when_compiled(
+    shoot, outside_of_programs(shoot, "its equations are solved by sparse factors", "f and conditions")
+)

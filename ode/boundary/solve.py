@@ -13,7 +13,7 @@ from ...core import BadInput, MorulaError, constant, stop_gradient
 from ..arguments import check_positive, times_of
 from ..dense_output import DenseOutput
 from ..state import Leaf
-from ..uncompiled import refused_when_compiled
+from ..uncompiled import outside_of_programs, refused_when_compiled
 from .collocation import Collocation
 from .newton import BoundaryStatus, attached, newton
 
@@ -151,7 +151,10 @@ def checked(
     return nodes, y
 
 
-refused_when_compiled(bvpsolve, "its mesh grows until the residual is within the tolerance", "f and conditions")
+refused_when_compiled(
+    bvpsolve,
+    outside_of_programs(bvpsolve, "its mesh grows until the residual is within the tolerance", "f and conditions"),
+)
 
 
 @constant

@@ -24,6 +24,9 @@ SPARSE = "sparse"
 class Residuals(Problem):
     """``r(x, *args)`` and its derivative at a vector; the derivative comes from the source of r unless it is given."""
 
+    may_be_sparse = True
+    """Whether the solver takes a sparse Jacobian."""
+
     def __init__(
         self,
         r: Callable[..., Any],
@@ -35,7 +38,7 @@ class Residuals(Problem):
     ) -> None:
         super().__init__(solver, r, x0, args, role)
         self.role = role
-        self.is_sparse = isinstance(given, str)
+        self.is_sparse = self.may_be_sparse and isinstance(given, str)
         if self.is_sparse and given != SPARSE:
             raise BadInput(f"{solver}: jacobian is {given!r}, expected a function of x0, 'sparse' or None")
         self.given_jacobian = None if self.is_sparse else self.given(given, "jacobian")
@@ -72,10 +75,13 @@ class Residuals(Problem):
             mode = "forward" if n <= COLUMNS or n <= m // 100 else "auto"
             return jacobian(self._of_vector, mode=mode)(x).reshape(m, n)
         given = self.given_jacobian(self.layout.structure(x), *self.args)
-        slopes = given if scipy.sparse.issparse(given) else np.asarray(given)
-        if scipy.sparse.issparse(slopes) and slopes.shape == (m, n) and slopes.dtype.kind in "iuf":
+        is_sparse = scipy.sparse.issparse(given)
+        slopes = given if is_sparse else np.asarray(given)
+        if is_sparse and not self.may_be_sparse:
+            raise BadInput(f"{self.solver}: the Jacobian is a sparse matrix, expected an array; return its toarray()")
+        if is_sparse and slopes.shape == (m, n) and slopes.dtype.kind in "iuf":
             return given_sparse(self, slopes)
-        if scipy.sparse.issparse(slopes) or np.size(slopes) != m * n or np.iscomplexobj(slopes):
+        if is_sparse or np.size(slopes) != m * n or np.iscomplexobj(slopes):
             raise BadInput(
                 f"{self.solver}: the Jacobian has shape {slopes.shape} and dtype {slopes.dtype}, expected"
                 f" real numbers for {m} residuals by {n} unknowns"

@@ -64,6 +64,8 @@ class SparseTangent:
         self.A = scaled_columns(slopes, 1.0 / D)
         self.slope = self.A.T @ residual
         self.B = _normal_matrix(self.A)
+        self._last: tuple[float, Any] = (-1.0, None)
+        """The last multiplier and its factors, since a step and its rate are asked for in turn."""
 
     @cached_property
     def _whole(self) -> tuple[Any, bool]:
@@ -108,7 +110,7 @@ class SparseTangent:
     def _shifted(self, multiplier: float) -> Any:
         if multiplier == 0.0:
             return self._whole[0]
-        if getattr(self, "_last", (None, None))[0] != multiplier:  # its step and its rate are asked for in turn
+        if self._last[0] != multiplier:
             self._last = multiplier, factorised(_plus(self.B, np.full(len(self.slope), multiplier)))
         return self._last[1]
 

@@ -15,6 +15,8 @@ from ..least_squares.residuals import Residuals
 class Equations(Residuals):
     """``f(x, *args)``, which returns an array with as many numbers as x0 has, or x0's structure."""
 
+    may_be_sparse = False
+
     def __init__(
         self,
         solver: str,

@@ -75,7 +75,14 @@ def stacks(a):
     return size(*linalg.hessenberg(both, calc_q=True), *linalg.rq(both), *linalg.lu(both)[1:], *of_equations)
 
 
-@pytest.mark.parametrize("f", [inverses, bands, stacks])
+def stacks_of_forms_and_values(a):
+    both = np.stack([a, a.T + 1])
+    band = np.stack([a[:2], a[2:4]]) + np.array([[0.0], [9.0]])
+    of_three = linalg.eigh_tridiagonal(both[0], a[:, 1:])[0], linalg.eigvalsh_tridiagonal(both[1], a[0, 1:])
+    return size(linalg.schur(both)[0], linalg.schur(both, output="complex")[0], linalg.eigvals_banded(band), *of_three)
+
+
+@pytest.mark.parametrize("f", [inverses, bands, stacks, stacks_of_forms_and_values])
 def test_inverses_bands_and_stacks(f, monkeypatch):
     check_without_python(f, B, monkeypatch=monkeypatch)
 

@@ -9,7 +9,7 @@ import scipy.sparse
 
 import morula as mo
 from morula.core.testing.differences import ridders
-from morula.optim import least_squares
+from morula.optim import least_squares, root
 from morula.optim.scipy import least_squares as scipys
 
 RNG = np.random.default_rng(0)
@@ -74,6 +74,23 @@ def test_derivatives(loss, adjoint):
     expected = mo.grad(f, argnums=(0, 1))(DATA, 2.0, None)
     np.testing.assert_allclose(found[0], expected[0], atol=1e-9)
     np.testing.assert_allclose(found[1], ridders(lambda h: f(DATA, 2.0 + h), 0.1)[0], rtol=1e-6)
+
+
+def test_a_bounded_fit_moves_with_its_bound():
+    def f(bound):
+        return np.sum(np.sin(least_squares(smooth, np.zeros(N), DATA, 2.0, jacobian="sparse", bounds=(-1.0, bound)).x))
+
+    np.testing.assert_allclose(mo.grad(f)(0.9), ridders(lambda h: f(0.9 + h), 0.02)[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["newton", "broyden"])
+def test_roots_take_no_sparse_jacobians(method):
+    with pytest.raises(mo.BadInput, match="jacobian is a str, expected a function of x0 or None"):
+        root(lambda x: x**2 - 2.0, np.ones(3), method=method, jacobian="sparse")
+    with pytest.raises(
+        mo.BadInput, match=r"the Jacobian is a sparse matrix, expected an array; return its toarray\(\)"
+    ):
+        root(lambda x: x**2 - 2.0, np.ones(3), method=method, jacobian=lambda x: scipy.sparse.diags_array(2.0 * x))
 
 
 def test_unknowns_that_the_data_do_not_determine():
